@@ -1,6 +1,7 @@
-//! A template format of one's own: `[user.name]` prints a variable, `[short weather city]` calls `short`
-//! with what `weather` says of `city`, `[]` is a plain bracket. It waits for nothing itself, and calls
-//! that do not need each other run at the same time. Run it: `cargo run --example custom_format`.
+//! A template format of one's own: `[user.name]` prints a variable, `[short weather city]` calls
+//! `short` with what `weather` says of `city`, `[]` is a plain bracket. It waits for nothing
+//! itself, and calls that do not need each other run at the same time. Run it:
+//! `cargo run --example custom_format`.
 
 use quillet::core::{BoxFuture, Map, Span, Value, json};
 use quillet::template::*;

@@ -1,5 +1,5 @@
-//! What must hold for any text in any format, and for any bytes on any wire. A target of [libFuzzer] hands a
-//! text to one of these functions; a panic is a finding.
+//! What must hold for any text in any format, and for any bytes on any wire. A target of
+//! [libFuzzer] hands a text to one of these functions; a panic is a finding.
 //!
 //! [libFuzzer]: https://llvm.org/docs/LibFuzzer.html
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_template::{Arguments, CallError, Functions, References};
 
-/// Names that the vectors and the seeds use, of every kind.
+/// Names that the vectors of `conformance/` and the corpora made of them use, of every kind.
 pub(crate) static VARIABLES: LazyLock<Map> = LazyLock::new(|| {
     let text = r#"{
         "x": "text", "y": "<b>&amp;\"'{{x}}{x}</b>", "a": {"b": {"c": 1}, "k": "v"}, "b": true,

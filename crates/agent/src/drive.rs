@@ -24,7 +24,8 @@ use crate::{AgentError, AgentEvent, Ending, Run, spans};
 /// A run as it goes. Dropping it ends every call that is on its way.
 pub type EventStream = Pin<Box<dyn Stream<Item = AgentEvent> + Send>>;
 
-/// Cut calls in a row that the model is told of; after the next the run ends, whatever else is new.
+/// Cut calls in a row that are reported to the model; after the next the run ends, whatever else is
+/// new.
 const CUT_CALLS: u32 = 3;
 
 /// Runs: the model answers, its calls are made, and it answers again, until it
@@ -66,11 +67,13 @@ async fn drive(run: Run, events: Events) {
         events,
     };
     let ending = tokio::select! {
+        // In this order: a cancel is noticed before the limit, and both before the next step.
         biased;
         () = cancelled => Ending::Cancelled,
         () = sleep(limit) => Ending::Failed(AgentError::Time(limit)),
         ending = converse(&scope, toolbox, &mut ledger) => ending,
     };
+    // The loop is gone by now, and with it every call that was on its way.
     for done in ledger.settle(&ending) {
         scope.events.send(done).await;
     }
@@ -108,6 +111,7 @@ async fn converse(scope: &Scope, mut toolbox: Toolbox, ledger: &mut Ledger) -> E
         match step(&turn, last, cut_in_a_row) {
             Step::End if circles => return after_circle(turn.reason, scope.limits.repeated_calls),
             Step::End => return Ending::Finished(turn.reason),
+            // A pause counts as a round, else a provider that only pauses would be asked for ever.
             Step::Again => ledger.rounds += 1,
             Step::Calls => {
                 ledger.rounds += 1;
@@ -128,8 +132,8 @@ async fn converse(scope: &Scope, mut toolbox: Toolbox, ledger: &mut Ledger) -> E
     }
 }
 
-/// Whether the rounds are used up, so that the next turn is the last. The model is
-/// told so, beside everything that it has found out (the origin forgot the results).
+/// Whether the rounds are used up, so that the next turn is the last. The model is told so, and
+/// keeps all results in view: without them its last answer could not use what it found out.
 async fn announce_limit(scope: &Scope, ledger: &mut Ledger) -> bool {
     let rounds = ledger.rounds;
     let limits = &scope.limits;
@@ -142,7 +146,7 @@ async fn announce_limit(scope: &Scope, ledger: &mut Ledger) -> bool {
     last
 }
 
-/// What a model is told that goes round in circles, before its last word.
+/// The notice to a model that goes round in circles, before its last answer.
 fn circle_notice(most: u32) -> String {
     format!(
         "[System notice] The same calls were made {most} times, with the same results. No more calls \

@@ -1,4 +1,4 @@
-//! What a run tells, from its first word to how it ended.
+//! What a run reports, from its first word to how it ended.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub enum AgentEvent {
     Ended(Box<Outcome>),
 }
 
-/// Where an answer is from.
+/// A source of an answer, such as a document or a page of the web.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// Its number in the answer, from 1.
@@ -85,7 +85,7 @@ pub struct Source {
     pub snippet: Option<String>,
 }
 
-/// What a compaction did.
+/// A report of one compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CompactionReport {
     /// Tokens before.
@@ -106,7 +106,7 @@ pub struct CompactionReport {
     pub strategies: Vec<&'static str>,
 }
 
-/// How a run ended, and what it leaves.
+/// The outcome of a run: how it ended, and what it leaves.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How.
@@ -115,9 +115,9 @@ pub struct Outcome {
     pub text: String,
     /// All reasoning that was shown.
     pub reasoning: String,
-    /// What the conversation got: the model's turns and the results of its calls, in
-    /// order. Every call has its result, also after a cancellation; only those that the
-    /// client is to make ([`Ending::CallsRequired`]) are open.
+    /// What the conversation got: the model's turns and the results of its calls, in order. Every
+    /// call has its result, even after a cancellation; only those that the client is to make
+    /// ([`Ending::CallsRequired`]) are open.
     pub messages: Vec<Message>,
     /// What all calls of the model cost together; `None` if no provider said.
     pub usage: Option<Usage>,
@@ -138,8 +138,8 @@ pub struct Outcome {
 pub enum Ending {
     /// The model had said what it wanted, or met a limit of its own.
     Finished(FinishReason),
-    /// The model went round in circles: it made the same calls with the same results, was told
-    /// so, and had the last word without calls ([`crate::Limits::repeated_calls`]).
+    /// The model went round in circles: it made the same calls with the same results, was given
+    /// notice, and had its last turn without calls ([`crate::Limits::repeated_calls`]).
     Repeated {
         /// How often it made them.
         times: u32,
@@ -157,7 +157,7 @@ pub enum Ending {
     Failed(AgentError),
 }
 
-/// Why a run failed.
+/// The error of a run that failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AgentError {
     /// The model did not answer.
@@ -180,7 +180,7 @@ pub enum AgentError {
     Setup {
         /// Stable code, as in the events.
         code: &'static str,
-        /// What, and how to mend it.
+        /// What, and how to fix it.
         message: String,
     },
     /// It took longer than it may.

@@ -13,7 +13,7 @@ use crate::toolbox::{By, Toolbox};
 use crate::turn::Turn;
 use crate::{AgentEvent, Limits};
 
-/// The calls of a turn, by who makes them.
+/// The calls of a turn, sorted by who executes them.
 #[derive(Default)]
 pub(crate) struct Judged {
     /// For this run, in the order of the calls.
@@ -110,7 +110,7 @@ impl From<Failure> for Refused {
     }
 }
 
-/// The arguments of a call and who makes it, if nothing is wrong with it.
+/// The arguments of a call and who executes it, if nothing is wrong with it.
 fn check<'t>(
     call: &ToolCall,
     toolbox: &'t Toolbox,

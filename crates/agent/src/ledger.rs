@@ -1,5 +1,5 @@
-//! What a run leaves behind: kept while it goes, so that it is whole whenever the
-//! run ends, also in the middle of a turn or of a call.
+//! What a run leaves behind: kept while it goes, so that it is whole whenever the run ends, even in
+//! the middle of a turn or of a call.
 
 use std::collections::HashSet;
 use std::mem;

@@ -4,11 +4,16 @@
 //! [`AgentEvent`]s, whose last one says how it ended. This crate knows no provider,
 //! no HTTP and no store: models, tools and counters come as contracts of `core`.
 //!
+//! Where comments name Chat Shell: that is the Python service of agents whose requests, events,
+//! skills and limits Quillet keeps, so that its clients can call `quillet serve` as they are.
+//!
 //! ```
 //! use std::sync::Arc;
 //! use futures_util::StreamExt;
 //! use quillet_agent::{AgentEvent, Run, run};
-//! use quillet_core::chat::{ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError};
+//! use quillet_core::chat::{
+//!     ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError,
+//! };
 //! use quillet_core::{BoxFuture, Message, Role};
 //!
 //! /// A model that greets.
@@ -32,7 +37,11 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! let question = vec![Message::new(Role::User, "Hi")];
-//! let mut events = run(Run { system: "Be kind.".to_owned(), ..Run::new(Arc::new(Greeter), question) });
+//! let greeting = Run {
+//!     system: "Be kind.".to_owned(),
+//!     ..Run::new(Arc::new(Greeter), question)
+//! };
+//! let mut events = run(greeting);
 //! while let Some(event) = events.next().await {
 //!     match event {
 //!         AgentEvent::Text(piece) => assert_eq!(piece, "Hello!"),

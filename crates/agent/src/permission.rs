@@ -74,8 +74,8 @@ impl Permissions {
         }
     }
 
-    /// Reads a list of patterns: `weather`, `w*`, `!search`. A `*` stands for any
-    /// characters, also none; case counts.
+    /// Reads a list of patterns: `weather`, `w*`, `!search`. A `*` stands for any characters, or
+    /// none; case counts.
     ///
     /// # Errors
     /// The first pattern that cannot be meant, or a list that allows nothing although

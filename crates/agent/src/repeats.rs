@@ -1,8 +1,9 @@
-//! A model that goes round in circles: calls that were made before, with the results that they had before.
+//! A model that goes round in circles: calls that were made before, with the results that they had
+//! before.
 //!
-//! Equal calls alone are no circle: who asks for the state of something asks again until it has changed.
-//! What counts is a round that brings nothing new: each of its calls was made before, in this run, with
-//! the same arguments and the same result.
+//! Equal calls alone are no circle: a model that polls a state asks again until it has changed.
+//! What counts is a round that brings nothing new: each of its calls was made before, in this run,
+//! with the same arguments and the same result.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

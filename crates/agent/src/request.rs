@@ -101,9 +101,9 @@ fn too_long(scope: &Scope, conversation: &Conversation, error: &ModelError) -> A
     }
 }
 
-/// In the last turn tools are still offered, so that the provider's cache of the
-/// prompt holds, and the choice is none. A call that the caller asked for is asked
-/// for once: else the model could never come to its answer.
+/// In the last turn tools are still offered, so that the provider's cache of the prompt holds, and
+/// `tool_choice` is `none`. A call that the caller asked for is asked for once: else the model
+/// could never come to its answer.
 fn options(given: &ChatOptions, offers: &[ToolOffer], last: bool, rounds: u32) -> ChatOptions {
     let mut options = given.clone();
     options.n = None;

@@ -18,7 +18,7 @@ pub struct Run {
     pub id: Arc<str>,
     /// The agent's name, for traces.
     pub agent: Option<String>,
-    /// Who answers.
+    /// The model.
     pub model: Arc<dyn ChatModel>,
     /// The model's name, as it is sent; the implementation's default where `None`.
     pub model_name: Option<String>,
@@ -90,19 +90,20 @@ impl fmt::Debug for Run {
     }
 }
 
-/// What fits into a model.
+/// The context window of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Tokens of a request and its answer together.
     pub context: u64,
     /// Tokens of that kept for the answer.
     pub output: u64,
-    /// Whether the model is known; estimates leave more room where it is not (seed 004:
-    /// trigger 90 % and target 70 %; 85 % and 65 % for unknown models).
+    /// Whether the model is known; estimates leave more room where it is not: compaction starts at
+    /// 90 % of what the answer leaves of the window and cuts to 70 %, and for unknown models at 85
+    /// % and to 65 %.
     pub known: bool,
 }
 
-/// The origin's window of unknown models.
+/// What is assumed of a model that nothing is known about, as in Chat Shell.
 impl Default for Window {
     fn default() -> Self {
         Window {
@@ -135,8 +136,8 @@ pub struct Limits {
     /// Pictures of one result that the model is shown. Default none, since not every model
     /// takes them.
     pub result_images: usize,
-    /// Equal calls with equal results and nothing new between them, after which the model is told
-    /// so and has the last word without calls. Equal calls in one turn beyond as many are not made.
+    /// Equal calls with equal results and nothing new between them, after which the model gets a
+    /// notice and one last turn without calls. Equal calls in one turn beyond as many are not made.
     /// 0 is no limit, 1 counts as 2. Default 3.
     pub repeated_calls: u32,
     /// Characters of each attachment. Default 50,000.
@@ -145,7 +146,9 @@ pub struct Limits {
     pub compaction: bool,
     /// Whether the model writes a summary of what is cut out. Default no.
     pub summarize: bool,
-    /// What the model is told when the rounds are used up. Default: the seed's text.
+    /// What the model is told when the rounds are used up. Default: Chat Shell's notice, word for
+    /// word (Chinese: the limit on calls is reached, answer with what there is, call no more
+    /// tools).
     pub limit_notice: String,
 }
 

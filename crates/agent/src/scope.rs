@@ -12,7 +12,7 @@ use crate::{Limits, Window};
 pub(crate) struct Scope {
     /// Id of the run.
     pub(crate) id: Arc<str>,
-    /// Who answers.
+    /// The model.
     pub(crate) model: Arc<dyn ChatModel>,
     /// The model's name.
     pub(crate) model_name: Option<String>,

@@ -42,8 +42,8 @@ impl Sources {
     }
 }
 
-/// The same document of the same collection. What is in no
-/// collection, such as pages of the web, is told apart by its address.
+/// The same document of the same collection. What is in no collection, such as pages of the web, is
+/// distinguished by its address.
 fn same(a: &Source, b: &Source) -> bool {
     let place = |source: &Source| match source.kb_id {
         Some(_) => None,

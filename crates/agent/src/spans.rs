@@ -1,5 +1,5 @@
-//! What a run leaves in its trace, in the names of OpenTelemetry's conventions for
-//! generative AI. Texts go in only where the tracer was told so.
+//! What a run leaves in its trace, in the names of OpenTelemetry's conventions for generative AI.
+//! Texts go in only where the tracer is set up to record them.
 
 use std::fmt::Display;
 use std::time::Instant;

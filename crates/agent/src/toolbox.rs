@@ -14,7 +14,7 @@ use crate::skills::Loaded;
 
 /// The tool with which a model ends a run without a word.
 pub(crate) const SILENT_EXIT: &str = "silent_exit";
-/// Problems with arguments that the model is told at once.
+/// Most problems with arguments that are reported to the model at once.
 const MOST_PROBLEMS: usize = 5;
 /// Names that are listed where a name is unknown.
 const MOST_NAMES: usize = 40;
@@ -31,12 +31,12 @@ pub(crate) struct Toolbox {
 /// One thing that the model may call.
 pub(crate) struct Entry {
     offer: ToolOffer,
-    /// Who makes the call.
+    /// Who executes the call.
     pub(crate) by: By,
     schema: OnceLock<Option<Validator>>,
 }
 
-/// Who makes a call.
+/// Who executes a call.
 #[derive(Clone, Debug)]
 pub(crate) enum By {
     /// This run.
@@ -132,7 +132,7 @@ impl Toolbox {
         entries.find(|entry| entry.offer.name() == Some(name))
     }
 
-    /// What the model is told that calls what is not there.
+    /// The error for a model that calls a tool which does not exist.
     pub(crate) fn unknown(&self, name: &str) -> String {
         let known: Vec<&str> = self.names().collect();
         if known.is_empty() {
@@ -161,7 +161,7 @@ impl Toolbox {
 }
 
 impl Entry {
-    /// What is wrong with arguments, in words that the model can mend them by.
+    /// What is wrong with arguments, in words by which the model can correct them.
     pub(crate) fn problems(&self, arguments: &Map<String, Json>) -> Option<String> {
         let validator = self.schema.get_or_init(|| compile(&self.offer)).as_ref()?;
         let arguments = Json::Object(arguments.clone());

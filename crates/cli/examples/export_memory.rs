@@ -1,10 +1,11 @@
-//! The memory that the command and the server take at most, and the time, to write 1,000,000 rows of
-//! five columns in each form, from each database:
+//! The memory that the command and the server take at most, and the time, to write 1,000,000 rows
+//! of five columns in each form, from each database:
 //!
-//! `cargo build --release && cargo run --release -p quillet --example export_memory -- target/release/quillet`
+//! `cargo build --release && cargo run --release -p quillet-cli --example export_memory -- target/release/quillet`
 //!
-//! Several binaries are measured one after the other. Peaks are the kernel's (VmHWM), so this is for
-//! Linux. `EXPORT_ROWS` asks for another number of rows, `EXPORT_FORMS=csv,xlsx` for some of the forms.
+//! Several binaries are measured one after the other. Peaks are the kernel's (VmHWM), so this is
+//! for Linux. `EXPORT_ROWS` asks for another number of rows, `EXPORT_FORMS=csv,xlsx` for some of
+//! the forms.
 
 use std::error::Error;
 use std::fs;

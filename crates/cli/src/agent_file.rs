@@ -41,8 +41,8 @@ pub(crate) fn wrong_with(entry: &Entry) -> Vec<Diagnostic> {
     definition.err().unwrap_or_default()
 }
 
-/// The tools that an agent's patterns may be about: those of the store, its prompts, and the built-in
-/// ones, whether they are set up here or not.
+/// The tools that an agent's patterns may be about: those of the store, its prompts, and the
+/// built-in ones, whether they are set up here or not.
 pub(crate) fn tools(snapshot: &Snapshot) -> Vec<String> {
     let stored = snapshot.functions.keys().map(ToString::to_string);
     let prompts = snapshot.prompts.keys();
@@ -51,8 +51,8 @@ pub(crate) fn tools(snapshot: &Snapshot) -> Vec<String> {
     stored.chain(prompts).chain(builtin).collect()
 }
 
-/// Names in an agent that nothing answers to. Which tools a database lends is known only to who opens
-/// it, so patterns that begin with theirs (`db_`) are passed over.
+/// Names in an agent that nothing answers to. Which tools a database offers is known only once it
+/// is open, so patterns that begin with theirs (`db_`) are skipped.
 pub(crate) fn doubts(
     entry: &Entry,
     tools: &[String],

@@ -5,11 +5,12 @@ mod sql;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use quillet::settings::keys::Provider;
+use quillet::settings::{self, Flags, Setting};
 
-use crate::config::{self, Flags, Setting};
-use crate::key_file::Provider;
 pub(crate) use script::{Chats, Echo, Fmt, Lsp, Run, Test, With};
 pub(crate) use sql::Sql;
 #[cfg(feature = "sql")]
@@ -121,7 +122,7 @@ pub(crate) enum Command {
     Ext(Stored),
     /// Show settings, and where they come from.
     #[command(subcommand)]
-    Config(Settings),
+    Config(ConfigCommand),
     /// Check that everything that is configured works.
     Doctor(Doctor),
     /// Serve one script's JavaScript on standard input and output: started by other commands only.
@@ -145,7 +146,8 @@ pub(crate) struct StoreArgs {
 /// Schemas that prompt files name.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SchemaArgs {
-    /// A JSON Schema that .prompt files name, as in `schema: NAME`: a file of JSON or YAML. May be given several times.
+    /// A JSON Schema that .prompt files name, as in `schema: NAME`: a file of JSON or YAML. May be
+    /// given several times.
     #[arg(long = "schema", value_name = "NAME=FILE")]
     pub(crate) schemas: Vec<String>,
 }
@@ -297,6 +299,13 @@ pub(crate) struct Models {
     pub(crate) store: StoreArgs,
 }
 
+/// Providers by their names.
+fn providers() -> impl TypedValueParser<Value = Provider> {
+    let names =
+        Provider::ALL.map(|provider| PossibleValue::new(provider.name()).help(provider.describe()));
+    PossibleValuesParser::new(names).try_map(|name| Provider::named(&name).ok_or("no provider"))
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Keys {
     /// List which keys there are, where each is from and how it ends.
@@ -308,12 +317,14 @@ pub(crate) enum Keys {
     /// Keep a key, which is read from standard input or asked for.
     Set {
         /// Whose it is.
+        #[arg(value_parser = providers())]
         provider: Provider,
     },
     /// Forget a key.
     #[command(alias = "rm")]
     Remove {
         /// Whose it is.
+        #[arg(value_parser = providers())]
         provider: Provider,
     },
 }
@@ -400,7 +411,8 @@ pub(crate) struct Convert {
     /// A template, a prompt file, a folder of them, or - for standard input.
     #[arg(value_name = "PATH")]
     pub(crate) source: String,
-    /// What it becomes: go, jinja, jinja-plain, semantic-kernel, handlebars, mustache, liquid, f-string, dotprompt, prompty or json.
+    /// What it becomes: go, jinja, jinja-plain, semantic-kernel, handlebars, mustache, liquid,
+    /// f-string, dotprompt, prompty or json.
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     /// What it is, where its name does not tell.
@@ -412,7 +424,8 @@ pub(crate) struct Convert {
     /// Replace files that are there.
     #[arg(long)]
     pub(crate) force: bool,
-    /// The kind of a variable: NAME=text, integer, number, boolean, list or object; items[].title=text for fields of items.
+    /// The kind of a variable: NAME=text, integer, number, boolean, list or object;
+    /// items[].title=text for fields of items.
     #[arg(short, long, value_name = "NAME=KIND")]
     pub(crate) kind: Vec<String>,
     /// Take what is not declared for text and whole numbers.
@@ -421,7 +434,8 @@ pub(crate) struct Convert {
     /// Refuse what is exact for some values only.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Leave out what a prompt file says of where its model is served: connection, configuration, provider, apiType chat.
+    /// Leave out what a prompt file says of where its model is served: connection, configuration,
+    /// provider, apiType chat.
     #[arg(long)]
     pub(crate) drop_deployment: bool,
 }
@@ -477,7 +491,7 @@ impl Stored {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Settings {
+pub(crate) enum ConfigCommand {
     /// Print every setting; secrets are hidden.
     Show {
         /// Say where each value comes from.
@@ -503,19 +517,19 @@ impl Cli {
         let mut flags = Flags::new();
         set(
             &mut flags,
-            &config::LOG_FILTER,
+            &settings::LOG_FILTER,
             "--log",
             self.log.as_deref(),
         );
         set(
             &mut flags,
-            &config::RECORD,
+            &settings::RECORD,
             "--record",
             self.record.as_deref(),
         );
         set(
             &mut flags,
-            &config::REPLAY,
+            &settings::REPLAY,
             "--replay",
             self.replay.as_deref(),
         );
@@ -533,16 +547,21 @@ impl Cli {
         }
         if let Command::Mcp(mcp) = &self.command {
             demo(&mut flags, mcp.demo);
-            set(&mut flags, &config::MODEL, "--model", mcp.model.as_deref());
+            set(
+                &mut flags,
+                &settings::MODEL,
+                "--model",
+                mcp.model.as_deref(),
+            );
         }
         let store = self.command.store().and_then(|args| args.store.as_deref());
-        set(&mut flags, &config::STORE_URL, "--store", store);
+        set(&mut flags, &settings::STORE_URL, "--store", store);
         flags
     }
 }
 
 impl Command {
-    /// Whether sessions and traces rest with the user, where nothing else is set.
+    /// Whether sessions and traces are stored with the user, where nothing else is set.
     pub(crate) fn is_personal(&self) -> bool {
         matches!(self, Command::Ask(_) | Command::Chat(_) | Command::Trace(_))
     }
@@ -609,9 +628,9 @@ impl Command {
 impl Talk {
     fn flags(&self, flags: &mut Flags) {
         demo(flags, self.demo);
-        set(flags, &config::MODEL, "--model", self.model.as_deref());
+        set(flags, &settings::MODEL, "--model", self.model.as_deref());
         let base_url = self.base_url.as_deref();
-        set(flags, &config::BASE_URL, "--base-url", base_url);
+        set(flags, &settings::BASE_URL, "--base-url", base_url);
         raw(flags, self.raw);
     }
 }
@@ -619,32 +638,32 @@ impl Talk {
 impl Serve {
     fn flags(&self, flags: &mut Flags) {
         demo(flags, self.demo);
-        set(flags, &config::LISTEN, "--listen", self.listen.as_deref());
-        set(flags, &config::PREFIX, "--prefix", self.prefix.as_deref());
-        set(flags, &config::MODEL, "--model", self.model.as_deref());
+        set(flags, &settings::LISTEN, "--listen", self.listen.as_deref());
+        set(flags, &settings::PREFIX, "--prefix", self.prefix.as_deref());
+        set(flags, &settings::MODEL, "--model", self.model.as_deref());
         set(
             flags,
-            &config::BASE_URL,
+            &settings::BASE_URL,
             "--base-url",
             self.base_url.as_deref(),
         );
         let insecure = self.insecure.then_some("true");
-        set(flags, &config::INSECURE, "--insecure", insecure);
+        set(flags, &settings::INSECURE, "--insecure", insecure);
     }
 }
 
 /// The examples with the mock: a demo costs nobody money, even where a key is set.
 fn demo(flags: &mut Flags, wanted: bool) {
     if wanted {
-        set(flags, &config::STORE_URL, "--demo", Some("memory:demo"));
-        set(flags, &config::MODEL, "--demo", Some("mock"));
+        set(flags, &settings::STORE_URL, "--demo", Some("memory:demo"));
+        set(flags, &settings::MODEL, "--demo", Some("mock"));
     }
 }
 
 fn raw(flags: &mut Flags, wanted: bool) {
     set(
         flags,
-        &config::TERMINAL_RAW,
+        &settings::TERMINAL_RAW,
         "--raw",
         wanted.then_some("true"),
     );

@@ -3,14 +3,13 @@
 use std::fmt;
 use std::io;
 
+use quillet::settings::Wrong;
+use quillet::{Error, Finding};
 use quillet_agent::AgentError;
 use quillet_core::build::Missing;
 use quillet_core::chat::ModelError;
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_prompt::ServiceError;
-
-use crate::config::Wrong;
-use crate::report::Finding;
 
 /// Exit codes, besides 0 for success.
 pub(crate) mod code {
@@ -125,6 +124,20 @@ impl From<StoreError> for Failure {
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
         ServiceError::from(error).into()
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Setting(message) => Failure::Usage(message),
+            Error::Config(wrong) => Failure::Config(wrong),
+            Error::Findings(found) => Failure::Findings(found),
+            Error::Service(error) => Failure::Service(error),
+            Error::Agent(error) => Failure::Agent(error),
+            Error::Missing(missing) => Failure::Missing(missing),
+            other => Failure::Other(other.to_string()),
+        }
     }
 }
 

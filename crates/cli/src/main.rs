@@ -1,46 +1,37 @@
 //! The `quillet` command. Only here are arguments and the environment read, and
 //! only here is anything printed.
 
-// What serves a missing part alone is in no one's way.
+// Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
 mod agent_file;
-mod agents;
 mod args;
-mod assemble;
 mod beside;
 mod braces;
 mod command;
-mod config;
 #[cfg(feature = "sql")]
 mod databases;
 #[cfg(not(feature = "sql"))]
 #[path = "databases_missing.rs"]
 mod databases;
-#[cfg(feature = "sql")]
-mod demo_shop;
 mod explain;
 mod failure;
-mod key_file;
 mod overlay;
 mod prompt_target;
 mod report;
 mod script_file;
 mod scripts;
 mod source;
-mod surroundings;
 mod talk;
-mod tape;
 mod terminal;
-mod traces;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use quillet::settings::{self, Settings};
 use quillet_core::store::Kind;
 
 use crate::args::{Cli, Command, Tour};
-use crate::config::Config;
 use crate::failure::{Failure, code};
 use crate::report::Finding;
 use crate::terminal::Stream;
@@ -75,9 +66,13 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     if let Command::JsWorker = &cli.command {
         return command::js_worker::run();
     }
-    let mut config = Config::load(cli.config.as_deref(), &cli.flags())?;
+    let mut config = Settings::load(cli.config.as_deref(), &cli.flags())?;
+    config.warn_with(terminal::warning);
+    if let Ok(transport) = command::js_worker::transport() {
+        config.run_javascript_in(transport);
+    }
     if cli.command.reads_prompts() {
-        let configured = config.pairs(&config::PROMPTS_SCHEMAS);
+        let configured = config.pairs(&settings::PROMPTS_SCHEMAS);
         let schemas = source::schemas(configured, cli.command.schemas())?;
         config.set_schemas(schemas);
     }
@@ -112,7 +107,7 @@ fn command_name() -> Option<String> {
     words.find(|word| cli.find_subcommand(word).is_some())
 }
 
-async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
+async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
     match &cli.command {
         // These hear control-C themselves.
         Command::Serve(args) => return command::serve::run(args, config).await,
@@ -165,12 +160,12 @@ async fn dispatch(cli: &Cli, config: &Config) -> Result<(), Failure> {
 
 /// Logs go to standard error. Commands that end by themselves say what failed
 /// anyway, so that their log is off unless it is asked for.
-fn log(config: &Config, command: &Command) {
+fn log(config: &Settings, command: &Command) {
     let default = match command {
         Command::Serve(_) => "info",
         _ => "off",
     };
-    let filter = config.text(&config::LOG_FILTER).unwrap_or(default);
+    let filter = config.text(&settings::LOG_FILTER).unwrap_or(default);
     if filter == "off" {
         return;
     }
@@ -181,14 +176,15 @@ fn log(config: &Config, command: &Command) {
         // It would complain on standard error, and panic where that is closed.
         .log_internal_errors(false)
         .with_writer(std::io::stderr);
-    match config.is_on(&config::LOG_JSON) {
+    match config.is_on(&settings::LOG_JSON) {
         true => builder.json().init(),
         false => builder.init(),
     }
 }
 
-/// The filter without the lines of the MCP library, which prints all that a server says of itself, and
-/// the failures that are told in one line here. Who debugs, or names it, gets them.
+/// The filter without the lines of the MCP library, which prints all that a server says of itself,
+/// and the failures that are reported in one line here. They are shown at the level debug, or to a
+/// filter that names the library.
 fn quiet(filter: &str) -> String {
     const LIBRARY: &str = "rmcp";
     let wants_all = ["debug", "trace", LIBRARY];

@@ -1,5 +1,5 @@
-//! A store with entries laid over it that live in memory: how a file is rendered
-//! beside the prompts, variables and tools of a store.
+//! A store with entries laid over it that live in memory: how a file is rendered together with the
+//! prompts, variables and tools of a store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use quillet::parts;
+use quillet::settings::{self, Settings};
 use quillet_core::chat::ChatOptions;
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Map, Message, json};
 use quillet_prompt::{Input, PromptService, RenderOutcome, ServiceError, ToolFailure, Unused};
 use quillet_store::MemoryStore;
 
-use crate::assemble;
 use crate::beside;
-use crate::config::{self, Config};
 use crate::explain::Texts;
 use crate::failure::Failure;
 use crate::overlay::Overlay;
@@ -41,11 +41,11 @@ pub(crate) fn is_prompt(name: &str) -> Result<bool, Failure> {
 ///
 /// # Errors
 /// The store cannot be opened or read.
-pub(crate) async fn is_stored(name: &str, config: &Config) -> Result<bool, Failure> {
-    if source::looks_like_a_path(name) || config.text(&config::STORE_URL).is_none() {
+pub(crate) async fn is_stored(name: &str, config: &Settings) -> Result<bool, Failure> {
+    if source::looks_like_a_path(name) || config.text(&settings::STORE_URL).is_none() {
         return Ok(false);
     }
-    let catalogue = assemble::catalogue(config, assemble::store(config).await?)?;
+    let catalogue = parts::catalogue(config, parts::store(config).await?)?;
     catalogue.load().await?;
     Ok(catalogue.snapshot().prompts.get(name).is_some())
 }
@@ -59,14 +59,14 @@ pub(crate) struct Rendered {
     pub(crate) options: ChatOptions,
 }
 
-/// Renders a prompt, and tells what a person should know besides the result. `defined` is what
+/// Renders a prompt, and reports what the user should know besides the result. `defined` is what
 /// `-D` says.
 ///
 /// # Errors
 /// It is not there, or cannot be rendered with these variables.
 pub(crate) async fn render(
     name: &str,
-    config: &Config,
+    config: &Settings,
     variables: &Map,
     defined: &[String],
 ) -> Result<Rendered, Failure> {
@@ -76,7 +76,7 @@ pub(crate) async fn render(
         lenient: false,
     };
     let target = Target::find(&asked, config, variables).await?;
-    let service = assemble::service(config, target.store.clone(), None, Arc::default())?;
+    let service = parts::service(config, target.store.clone(), None, Arc::default())?;
     service.load().await?;
     let input = Input {
         explain: true,
@@ -122,11 +122,11 @@ impl Target {
     /// There is no such file and no store, or it cannot be read.
     pub(crate) async fn find(
         asked: &Asked<'_>,
-        config: &Config,
+        config: &Settings,
         variables: &Map,
     ) -> Result<Self, Failure> {
         let name = asked.name;
-        let store = assemble::optional_store(config).await?;
+        let store = parts::optional_store(config).await?;
         if name == "-" || Path::new(name).is_file() {
             return of_file(asked, store, variables);
         }
@@ -177,7 +177,7 @@ impl Target {
         found.map_or_else(|| error.into(), Failure::Findings)
     }
 
-    /// Tells what a person should know besides the result. The render has to be explained.
+    /// Reports what the user should know besides the result. The render has to be explained.
     /// `defined` is what `-D` says: a file of data may have more than one prompt uses.
     pub(crate) fn tell(&self, outcome: &RenderOutcome, defined: &[String]) {
         tell_failures(&outcome.failures);

@@ -1,28 +1,8 @@
-//! Findings for people: the place, the line with a caret, the mend.
+//! Findings for people: the place, the line with a caret, the fix.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+pub(crate) use quillet::Finding;
 use quillet_core::{Diagnostic, Position, Severity};
-
-/// A finding, and the text that its place points into.
-#[derive(Clone, Debug)]
-pub(crate) struct Finding {
-    pub(crate) diagnostic: Diagnostic,
-    pub(crate) text: Option<String>,
-}
-
-impl Finding {
-    /// A finding whose text is not at hand.
-    pub(crate) fn without_text(diagnostic: Diagnostic) -> Self {
-        Finding {
-            diagnostic,
-            text: None,
-        }
-    }
-
-    pub(crate) fn is_error(&self) -> bool {
-        self.diagnostic.severity == Severity::Error
-    }
-}
 
 /// A finding as a compiler would show it, ending in a new line.
 pub(crate) fn show(finding: &Finding, colour: bool) -> String {

@@ -4,110 +4,25 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use quillet::parts::scripts::folders;
+pub(crate) use quillet::parts::scripts::{Asked, MOCK, models, tools, unasked_models};
+use quillet::settings::Settings;
 use quillet_core::{Diagnostic, Value};
-use quillet_llm::models::Models;
-use quillet_prompt::{PromptService, Variables};
 use quillet_script::host;
 use quillet_script::js::JsOptions;
 use quillet_script::library::Library;
 use quillet_script::run::Engine;
 use quillet_script::syntax::Source;
 use quillet_script::{ErrorKind, ScriptError};
-use quillet_server::script::{
-    ScriptModels, ScriptOptions, ScriptService, ScriptTools, ServerTools,
-};
-use quillet_store::MemoryStore;
 use quillet_template::TemplateFactory;
 
-use crate::agents;
 use crate::args::With;
-use crate::assemble;
-use crate::command::js_worker;
-use crate::config::{self, Config};
 use crate::failure::{Failure, code};
 use crate::report::{self, Finding};
-use crate::tape::Tape;
 use crate::terminal::{self, Stream};
 
-/// The model where nothing else is configured. It says in its answers what it is.
-pub(crate) const MOCK: &str = "mock";
 /// A longer file is not read to show a line of it.
 const MOST_BYTES: u64 = 8 << 20;
-
-/// The models of the settings, behind their tape.
-///
-/// # Errors
-/// A setting is wrong.
-pub(crate) fn models(config: &Config) -> Result<ScriptModels, Failure> {
-    let door = agents::models(config)?;
-    let models = ScriptModels::new(door.clone());
-    let behind = Tape::of(config)?.around(door);
-    Ok(models.behind(behind?).or_default(MOCK))
-}
-
-/// The same for a dry run, which asks none of them and records nothing.
-///
-/// # Errors
-/// A setting is wrong.
-pub(crate) fn unasked_models(config: &Config) -> Result<ScriptModels, Failure> {
-    Ok(ScriptModels::new(agents::models(config)?).or_default(MOCK))
-}
-
-/// Has the scripts of a service run, with the models and tools of the settings.
-///
-/// # Errors
-/// A setting is wrong.
-pub(crate) async fn serve(
-    config: &Config,
-    prompts: &Arc<PromptService>,
-    door: Arc<Models>,
-) -> Result<(), Failure> {
-    let behind = Tape::of(config)?.around(door.clone());
-    let models = ScriptModels::new(door).behind(behind?);
-    let tools = assemble::tools(config, prompts.variables().clone())?;
-    let servers = agents::mcp_servers(config)?;
-    let (servers, warnings) = ServerTools::connect(tools.clone(), servers).await;
-    for warning in &warnings {
-        terminal::warning(&warning.to_string());
-    }
-    let tools = ScriptTools::default().builtin(tools).servers(servers);
-    let options = stored_options(config)?;
-    ScriptService::run_for(prompts, Arc::new(models), Arc::new(tools), options);
-    Ok(())
-}
-
-/// How stored scripts run, by the settings.
-fn stored_options(config: &Config) -> Result<ScriptOptions, Failure> {
-    let javascript = js_worker::transport().map_err(|error| Failure::Other(error.to_string()))?;
-    let paths = |setting| -> Vec<PathBuf> {
-        let texts = config.texts(setting).iter();
-        texts.map(PathBuf::from).collect()
-    };
-    let steps = u64::try_from(config.size(&config::SCRIPTS_STEPS)).unwrap_or(u64::MAX);
-    let calls = u64::try_from(config.size(&config::SCRIPTS_MODEL_CALLS)).unwrap_or(u64::MAX);
-    Ok(ScriptOptions {
-        limits: host::Limits {
-            steps,
-            depth: config.size(&config::SCRIPTS_DEPTH),
-            model_calls: calls,
-            tokens: config.integer(&config::SCRIPTS_TOKENS),
-            cost: config.amount(&config::SCRIPTS_COST),
-            own_time: config.milliseconds(&config::SCRIPTS_OWN_MS),
-            js_time: config.milliseconds(&config::SCRIPTS_JS_MS),
-            js_memory: config.size(&config::SCRIPTS_JS_BYTES),
-            ..host::Limits::default()
-        },
-        time: config.milliseconds(&config::SCRIPTS_TIME_MS),
-        grants: host::Grants {
-            read: folders("scripts.allow_read", &paths(&config::SCRIPTS_READ))?,
-            write: folders("scripts.allow_write", &paths(&config::SCRIPTS_WRITE))?,
-            net: config.is_on(&config::SCRIPTS_NET),
-            run: config.is_on(&config::SCRIPTS_RUN),
-            env: config.texts(&config::SCRIPTS_ENV).to_vec(),
-        },
-        ..ScriptOptions::with_javascript(javascript)
-    })
-}
 
 /// The engine that the arguments ask for.
 ///
@@ -115,66 +30,22 @@ fn stored_options(config: &Config) -> Result<ScriptOptions, Failure> {
 /// A setting is wrong, or the store cannot be opened.
 pub(crate) async fn engine(
     with: &With,
-    config: &Config,
+    config: &Settings,
     models: Arc<dyn host::Models>,
     library: Arc<dyn Library>,
     asked: Asked,
 ) -> Result<Engine, Failure> {
     Ok(Engine {
         models,
-        tools: lent(config, asked, with.grants.allow_net).await?,
+        tools: tools(config, asked, with.grants.allow_net).await?,
         library,
         templates: Arc::new(TemplateFactory::standard()),
         limits: limits(with),
         javascript: JsOptions {
-            transport: js_worker::transport().map_err(|error| Failure::Other(error.to_string()))?,
+            transport: config.javascript(),
             ..JsOptions::default()
         },
     })
-}
-
-/// Tools of the store, of MCP servers and built-in ones, as far as any are configured.
-///
-/// # Errors
-/// A setting is wrong, or the store cannot be opened.
-pub(crate) async fn tools(config: &Config, asked: Asked) -> Result<Arc<dyn host::Tools>, Failure> {
-    lent(config, asked, false).await
-}
-
-/// The same, and the way out where scripts may connect.
-async fn lent(config: &Config, asked: Asked, net: bool) -> Result<Arc<dyn host::Tools>, Failure> {
-    let store = assemble::optional_store(config).await?;
-    let servers = agents::mcp_servers(config)?;
-    if store.is_none() && servers.is_empty() && !config.has_tools() && !net {
-        return Ok(Arc::new(host::NoTools));
-    }
-    let has_store = store.is_some();
-    let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
-    let tools = assemble::tools(config, Arc::new(Variables::new(store.clone())))?;
-    let mut all = ScriptTools::default().builtin(tools.clone());
-    if has_store {
-        let prompts = assemble::service(config, store, None, Arc::default())?;
-        prompts.load().await?;
-        all = all.stored(Arc::new(prompts));
-    }
-    if asked == Asked::Nobody {
-        let has_servers = servers.names().next().is_some();
-        return Ok(Arc::new(if has_servers { all.unasked() } else { all }));
-    }
-    let found = tools.mcp_tools(&servers, &[]).await;
-    for warning in &found.warnings {
-        terminal::warning(&warning.to_string());
-    }
-    Ok(Arc::new(all.and(found.tools)))
-}
-
-/// Which MCP servers are asked for their tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// All that are configured.
-    All,
-    /// None: that starts processes and connects.
-    Nobody,
 }
 
 /// What the arguments grant.
@@ -190,14 +61,6 @@ pub(crate) fn grants(with: &With) -> Result<host::Grants, Failure> {
         run: asked.allow_run,
         env: asked.allow_env.clone(),
     })
-}
-
-fn folders(flag: &str, folders: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let real = folders.iter().map(|folder| {
-        let wrong = |error| Failure::Usage(format!("{flag} {}: {error}", folder.display()));
-        folder.canonicalize().map_err(wrong)
-    });
-    real.collect()
 }
 
 fn limits(with: &With) -> host::Limits {

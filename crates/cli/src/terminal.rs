@@ -123,7 +123,8 @@ pub(crate) fn hidden(prompt: &str) -> Result<String, Failure> {
     })
 }
 
-/// Asks for a yes; nothing but Enter is `otherwise`. Anything else, and the end of the input, is a no.
+/// Asks for a yes; nothing but Enter is `otherwise`. Anything else, and the end of the input, is a
+/// no.
 ///
 /// # Errors
 /// The user pressed control-C, or nothing can be read.

@@ -1,11 +1,11 @@
 //! What kind of network address something is: a table, without any lookup.
 //!
-//! Who may connect where is decided by those who connect; what all of them need is
-//! to know a metadata service, which hands out credentials, from anybody else.
+//! Which connections are allowed is decided by those who connect; what all of them need is to tell
+//! a metadata service, which hands out credentials, from anybody else.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What kind of address it is, as far as the rules care.
+/// The class of an IP address, as far as rules for connections distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressClass {
     /// None of the others.

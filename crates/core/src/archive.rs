@@ -1,5 +1,5 @@
-//! The contract with keepers of what was learned about databases: the catalogue as
-//! it was last read, values of its columns, the queries that ran, and which of them people accepted.
+//! The contract with stores of what was learned about databases: the catalogue as it was last read,
+//! values of its columns, the queries that ran, and which of them people accepted.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::store::StoreError;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryRecord {
-    /// Number of the record; grows with time within one archive. 0 before it is kept.
+    /// Number of the record; grows with time within one archive. 0 before it is stored.
     pub id: u64,
     /// The database that was asked.
     pub database: String,
@@ -45,13 +45,13 @@ pub struct QueryPage {
     pub more: bool,
 }
 
-/// What is kept about databases between runs of the program. A catalogue and values are opaque
+/// What is stored about databases between runs of the program. A catalogue and values are opaque
 /// texts here; only the crate that reads databases knows what they say.
 pub trait Archive: Send + Sync + fmt::Debug {
     /// What and where it is, without secrets.
     fn describe(&self) -> String;
 
-    /// The catalogue of a database as it was last kept.
+    /// The catalogue of a database as it was last stored.
     fn catalogue<'a>(
         &'a self,
         database: &'a str,
@@ -64,13 +64,14 @@ pub trait Archive: Send + Sync + fmt::Debug {
         catalogue: &'a [u8],
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Values of a database's columns as they were last kept.
+    /// Values of a database's columns as they were last stored.
     fn values<'a>(
         &'a self,
         database: &'a str,
     ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, StoreError>>;
 
-    /// Keeps values in place of those before; `None` keeps none. They are bounded as a catalogue is.
+    /// Keeps values in place of those before; `None` keeps none. They are bounded as a catalogue
+    /// is.
     fn keep_values<'a>(
         &'a self,
         database: &'a str,

@@ -1,7 +1,7 @@
 //! What a build was made without.
 //!
-//! Heavy parts are cargo features. Where a build lacks one, whoever asks for it is told so by the
-//! same code and with the same mend, on the command line, in settings, over REST and in definitions.
+//! Heavy parts are cargo features. Where a build lacks one, whoever asks for it gets the same code
+//! and the same suggestion, on the command line, in settings, over REST and in definitions.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
-//! What is wrong, where, and how to mend it.
+//! What is wrong, where, and how to fix it.
 
 use serde::Serialize;
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -64,7 +64,7 @@ pub struct Diagnostic {
     /// The place of the span's start.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
-    /// How to mend it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
 }
@@ -99,7 +99,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds how to mend it.
+    /// Adds how to fix it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

@@ -12,7 +12,7 @@ use serde::ser::{self, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::value::{List, MAX_DEPTH, Map, Table, Value};
 
-/// How the reader takes numbers.
+/// How the JSON reader takes numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbers {
     /// An integer literal that fits 64 bits stays an integer.

@@ -98,7 +98,7 @@ pub trait Knowledge: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 }
 
-/// Something that turns texts into vectors whose nearness is nearness in meaning.
+/// An embedding model: turns texts into vectors whose nearness is nearness in meaning.
 pub trait Embedder: Send + Sync + fmt::Debug {
     /// Name of the model, which vectors are only comparable within.
     fn model(&self) -> &str;

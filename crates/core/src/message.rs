@@ -8,7 +8,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-/// Who speaks.
+/// The speaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -52,15 +52,22 @@ impl Role {
     }
 }
 
+/// The name on the wire.
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 /// One message: a role and what it says. In JSON as in OpenAI's chat wire.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
     /// What is said; nothing in a turn of the model that only makes calls.
     #[serde(default, deserialize_with = "nothing_is_no_text")]
     pub content: Content,
-    /// Who of several speaks.
+    /// The name of the speaker, where several have the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Calls that the model wants made; only in messages of the assistant.
@@ -207,8 +214,8 @@ pub struct NativeTurn {
     pub content: serde_json::Value,
 }
 
-/// What a message says: a text, or parts in order. In JSON a string, or a list
-/// of objects with a `type`, as OpenAI's chat wire has them.
+/// The content of a message: a text, or parts in order. In JSON a string, or a list of objects with
+/// a `type`, as OpenAI's chat wire has them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub enum Content {
@@ -288,9 +295,8 @@ impl ContentPart {
         ContentPart::Text { text: text.into() }
     }
 
-    /// What is at an address. What it is says `kind` (`image`, `audio`, `file`),
-    /// else the media type (`image/png`), which a `data:` URL has too; where
-    /// nobody says, it is an image.
+    /// What is at an address. `kind` says what it is (`image`, `audio`, `file`), else the media
+    /// type does (`image/png`), which a `data:` URL has too; where nobody says, it is an image.
     #[must_use]
     pub fn media(url: &str, kind: Option<&str>, media_type: Option<&str>) -> Self {
         let media_type = media_type.or_else(|| url.strip_prefix("data:")?.split([';', ',']).next());

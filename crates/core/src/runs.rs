@@ -26,14 +26,14 @@ pub struct LogPage {
     pub events: Vec<LoggedEvent>,
     /// Whether the run has ended and `events` reaches its end.
     pub ended: bool,
-    /// Whether it ended without its last event: whoever ran it is gone. Then [`Runs::give_up`] is to
-    /// write one, so that no reader takes the end of the log for the end of an answer.
+    /// Whether it ended without its last event: whoever ran it is gone. Then [`Runs::give_up`] is
+    /// to write one, so that no reader takes the end of the log for the end of an answer.
     pub lost: bool,
     /// Whether events were dropped between the one asked for and the first here.
     pub gap: bool,
 }
 
-/// How much one key may do.
+/// Limits on the runs of one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowance {
     /// Runs at the same time; unlimited where `None`.
@@ -42,7 +42,7 @@ pub struct Allowance {
     pub per_minute: Option<u32>,
 }
 
-/// Why a run may not begin.
+/// The reason why a run may not begin.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NotAdmitted {
     /// Too many run already.
@@ -102,7 +102,7 @@ pub trait Runs: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Option<LogPage>, StoreError>>;
 
     /// Writes the last event of a run that is lost, under the next number. Of many that notice, one
-    /// writes: `false` if the run is not lost, or no more.
+    /// writes: `false` if the run is not lost, or no longer.
     fn give_up<'a>(
         &'a self,
         run: &'a str,

@@ -1,4 +1,4 @@
-//! The contract with the keepers of conversations.
+//! The contract with stores of conversations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::store::StoreError;
 use crate::{BoxFuture, Message};
 
-/// One message of a conversation, as it is kept.
+/// One message of a conversation, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     /// Its id; unique in its session.
@@ -41,7 +41,7 @@ pub struct SessionInfo {
     pub updated_ms: u64,
 }
 
-/// A place where conversations rest: memory, SQLite, Redis.
+/// A store of conversations: memory, SQLite, Redis.
 pub trait Sessions: Send + Sync + fmt::Debug {
     /// What and where it is, without secrets.
     fn describe(&self) -> String;

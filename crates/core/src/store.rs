@@ -1,4 +1,4 @@
-//! The contract with stores: where definitions and shared variables rest.
+//! The contract with stores, which hold definitions and shared variables.
 //!
 //! A store holds texts under typed keys. It does not know what the texts mean;
 //! it says when one has changed.
@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::build::Missing;
 use crate::{BoxFuture, Diagnostic};
 
-/// What an entry is.
+/// The kind of a stored entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -97,16 +97,15 @@ impl fmt::Display for Key {
 pub struct Entry {
     /// Its key.
     pub key: Key,
-    /// The text as it rests: JSON, or a prompt file as its origin's ending says.
+    /// The stored text: JSON, or a prompt file as the ending of its file's name says.
     pub text: Arc<str>,
     /// Name and text of a second file that belongs to it (the `config.json`
     /// beside a `skprompt.txt`).
     pub companion: Option<(Arc<str>, Arc<str>)>,
-    /// The folder on disk where a prompt file rests, whose other files it may refer
-    /// to. `None` for all that rests elsewhere: whatever its origin looks like, it
-    /// reaches no file.
+    /// The folder on disk that a prompt file is in, whose other files it may refer to. `None` for
+    /// everything stored elsewhere: whatever its origin looks like, it reaches no file.
     pub folder: Option<Arc<Path>>,
-    /// Where it rests, for messages: a file name, a key with its prefix.
+    /// Where it is stored, for messages: a file name, a key with its prefix.
     pub origin: Arc<str>,
     /// Why the store could not hand out the text as JSON: a file that is broken
     /// YAML, a key that holds a list, a value over the size limit. The entry is
@@ -140,7 +139,7 @@ impl Entry {
     }
 }
 
-/// Something that may have changed.
+/// A notice that something in a store may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// One entry was written or removed.
@@ -151,7 +150,7 @@ pub enum Change {
     All,
 }
 
-/// How a store is.
+/// Whether a store can be reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum Health {
@@ -167,7 +166,7 @@ pub enum Health {
 /// Changes as they happen.
 pub type Changes = Pin<Box<dyn Stream<Item = Change> + Send>>;
 
-/// A place where definitions and shared variables rest.
+/// A store of definitions and shared variables.
 pub trait Store: Send + Sync + fmt::Debug {
     /// What and where it is, without secrets: `redis at 127.0.0.1:6379`.
     fn describe(&self) -> String;
@@ -215,8 +214,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Changes from now on. A slow reader may get [`Change::All`] in place of many.
     fn changes(&self) -> Changes;
 
-    /// Ends when every change that anybody made before this was called has been told to
-    /// [`Store::changes`], so that who reads on from there has seen it.
+    /// Ends when every change that anybody made before this was called has been sent to
+    /// [`Store::changes`], so that whoever reads on from there has seen it.
     ///
     /// # Errors
     /// The store does not answer: nobody knows what has changed.
@@ -228,7 +227,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn health(&self) -> Health;
 }
 
-/// What kind of failure it was.
+/// The kind of a [`StoreError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreErrorKind {
     /// It cannot be reached.
@@ -237,7 +236,7 @@ pub enum StoreErrorKind {
     Refused,
     /// The address or a setting is wrong.
     Configuration,
-    /// What rests there is not what it should be.
+    /// What is stored there is not what it should be.
     Corrupt,
     /// This build cannot speak to it.
     Missing,
@@ -257,13 +256,13 @@ impl StoreErrorKind {
     }
 }
 
-/// Why a store did not do what it was asked.
+/// The error of a store.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreError {
     /// What kind of failure it was.
     pub kind: StoreErrorKind,
-    /// The store, the cause and the mend.
+    /// The store, the cause and the fix.
     pub message: String,
 }
 

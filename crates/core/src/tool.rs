@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{BoxFuture, Diagnostic, Map, MediaUrl, Table, Value};
 
-/// What a tool is and takes.
+/// The declaration of a tool: its name, description and parameters.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ToolSpec {
     /// The function name that templates and models use.
@@ -32,7 +32,7 @@ pub struct ToolSpec {
     pub default: Value,
 }
 
-/// What a call knows about its caller.
+/// What a tool call gets besides its arguments: its deadline, and the request that it belongs to.
 #[derive(Clone, Debug, Default)]
 pub struct ToolContext {
     /// When the caller stops waiting.
@@ -51,7 +51,7 @@ impl ToolContext {
     }
 }
 
-/// Something that can be called by name with a JSON object.
+/// A tool: a function that is called by name with a JSON object.
 pub trait Tool: Send + Sync + fmt::Debug {
     /// What it is and takes.
     fn spec(&self) -> &ToolSpec;
@@ -77,7 +77,7 @@ pub trait Tool: Send + Sync + fmt::Debug {
     }
 }
 
-/// What a call gave, for a model.
+/// The result of a tool call, for a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolAnswer {
     /// The result.
@@ -96,8 +96,8 @@ pub trait ToolBuilder: Send + Sync + fmt::Debug {
     /// Everything that is wrong with the definition, with places in `text`.
     fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>>;
 
-    /// Says that the tools are going to be called: what takes time before a first call may
-    /// begin now, behind the caller. Called within a runtime, any number of times.
+    /// Says that the tools are going to be called: what takes time before a first call may begin
+    /// now, in the background. Called within a runtime, any number of times.
     fn look_ahead(&self) {}
 }
 
@@ -110,7 +110,7 @@ pub struct BuiltTool {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// What kind of failure it was.
+/// The kind of a [`ToolError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolErrorKind {
     /// There is no tool of that name.
@@ -154,7 +154,7 @@ impl ToolErrorKind {
     }
 }
 
-/// Why a call failed.
+/// The error of a tool call.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {

@@ -2,8 +2,8 @@
 //! and handed to a sink at its end.
 //!
 //! Names of attributes follow OpenTelemetry's conventions for generative AI
-//! (`gen_ai.request.model`, `gen_ai.usage.input_tokens` and so on). Texts of prompts
-//! and answers are only recorded where the collector was told so.
+//! (`gen_ai.request.model`, `gen_ai.usage.input_tokens` and so on). Texts of prompts and answers
+//! are only recorded where the collector is set up to.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,7 +44,7 @@ pub struct Span {
     pub error: Option<String>,
 }
 
-/// What a span is about.
+/// The kind of work that a span records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanKind {
@@ -214,6 +214,7 @@ fn span_id(trace: &str, place: usize) -> String {
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
+    // W3C Trace Context takes an id of zeros for none.
     format!("{:016x}", hash.max(1))
 }
 

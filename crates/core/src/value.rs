@@ -231,6 +231,15 @@ impl<K: Into<Arc<str>>> FromIterator<(K, Value)> for Map {
     }
 }
 
+impl<K: Into<Arc<str>>, V: Into<Value>, const N: usize> From<[(K, V); N]> for Map {
+    fn from(entries: [(K, V); N]) -> Self {
+        entries
+            .map(|(name, value)| (name, value.into()))
+            .into_iter()
+            .collect()
+    }
+}
+
 impl PartialEq for List {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.0.items == other.0.items
@@ -268,8 +277,8 @@ impl Value {
     }
 
     /// Bytes that this value would take if nothing in it were shared, about. A list that holds the
-    /// same list twice counts it twice, as everybody does who writes it down. Known, not counted: it
-    /// costs nothing to ask.
+    /// same list twice counts it twice, as writing it out does. Known, not counted: it costs
+    /// nothing to ask.
     #[must_use]
     pub fn weight(&self) -> usize {
         let inside = match self {

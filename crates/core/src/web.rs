@@ -1,6 +1,6 @@
 //! A request to an address, as scripts make them and tools answer them.
 
-/// What is asked for.
+/// An HTTP request of a script or a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WebRequest {
     /// `GET`, `POST`…; `GET` where it is empty.
@@ -13,7 +13,7 @@ pub struct WebRequest {
     pub body: Option<Vec<u8>>,
 }
 
-/// What came.
+/// The response to a [`WebRequest`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WebAnswer {
     /// The status: answers of 400 and above are answers.

@@ -1,5 +1,5 @@
-//! What is compiled does not grow unnoticed: the crates of the template library, of the default build
-//! and of everything, against the figures in `scripts/weight.txt`.
+//! What is compiled does not grow unnoticed: the crates of the template library, of the default
+//! build and of everything, against the figures in `scripts/weight.txt`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,10 +13,10 @@ const BUILDS: [(&str, &[&str]); 3] = [
         "crates of the template library",
         &["--package", "quillet-template"],
     ),
-    ("crates of the default build", &["--package", "quillet"]),
+    ("crates of the default build", &["--package", "quillet-cli"]),
     (
         "crates of everything",
-        &["--package", "quillet", "--features", "full"],
+        &["--package", "quillet-cli", "--features", "full"],
     ),
 ];
 

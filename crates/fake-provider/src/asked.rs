@@ -1,4 +1,4 @@
-//! A request as it came.
+//! Requests as they were received, for tests to look at and for scripts to answer by.
 
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
@@ -30,9 +30,10 @@ pub struct Asked {
     pub model: String,
     /// Whether a stream is wanted.
     pub streaming: bool,
-    /// Whether the stream is to tell its cost (`stream_options.include_usage`).
+    /// Whether the stream is to report its usage (`stream_options.include_usage`).
     pub include_usage: bool,
-    /// The API key, from `Authorization`, `x-api-key`, `x-goog-api-key`, `api-key` or `key` of the query.
+    /// The API key, from `Authorization`, `x-api-key`, `x-goog-api-key`, `api-key` or `key` of the
+    /// query.
     pub key: Option<String>,
 }
 

@@ -83,7 +83,7 @@ impl Fault {
     }
 }
 
-/// How a connection ends in the middle of an answer.
+/// How a connection ends in the middle of an answer: as if it were whole, closed, or reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// As a good HTTP body: a proxy lost its upstream and does not tell.

@@ -7,11 +7,11 @@
 //! | `fake-slow` | 20 pieces, 100 ms before each |
 //! | `fake-late` | 2 s before the head |
 //! | `fake-reasoning` | reasoning with a signature, then text |
-//! | `fake-tool`, `fake-tool-N` | N rounds (1) that call the first tool offered, then 20 pieces of text |
+//! | `fake-tool`, `fake-tool-N` | N rounds (1) of calls of the first tool, then 20 pieces of text |
 //! | `fake-length`, `fake-filter` | text that ends for that reason |
 //! | `fake-fail-N` | status N, in the wire's own words |
 //! | `fake-quota`, `fake-context` | the account is empty; the conversation is too long |
-//! | `fake-reset`, `fake-reset-head`, `fake-reset-stream` | a reset before the head, after it, in the stream |
+//! | `fake-reset`, `fake-reset-head`, `fake-reset-stream` | reset at once, after the head, later |
 //! | `fake-cut`, `fake-cut-arguments` | the stream ends in the middle, of text or of arguments |
 //! | `fake-bad-json`, `fake-bad-arguments` | an event, or arguments, that are no JSON |
 //! | `fake-error` | an error event in the stream |

@@ -33,7 +33,7 @@ pub(crate) enum Before {
 #[derive(Debug)]
 pub(crate) enum Step {
     Send(Bytes),
-    /// The same bytes, so many times.
+    /// The same bytes, this many times.
     Repeat(Bytes, usize),
     Wait(Duration),
     Hang,

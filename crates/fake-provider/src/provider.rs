@@ -15,7 +15,7 @@ use crate::script::Script;
 use crate::serve::{State, serve};
 use crate::wire::Wire;
 
-/// Who waits for something longer than this waits in vain.
+/// The longest wait of a test for something to happen; after that it fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How a provider runs.

@@ -1,4 +1,4 @@
-//! Which answer a request gets.
+//! How a test says what the provider answers: a list of turns, one for each key, or a function.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -28,7 +28,7 @@ use crate::plan::{Before, Plan, Step, json_type};
 use crate::script::Script;
 use crate::wire::Wire;
 
-/// Answers that are kept for the next request of the same kind.
+/// Answers that are cached for the next request of the same kind.
 const MOST_PLANS: usize = 256;
 
 /// What all connections share.
@@ -89,7 +89,7 @@ impl State {
         requests.push_back(asked.clone());
     }
 
-    /// The answer to who asks the process what has happened. A request of its own is
+    /// The answer to a question about what has happened in this process. A request of its own is
     /// not counted.
     fn told(&self) -> Plan {
         let Counts { asked, left, open } = self.counts();

@@ -19,7 +19,7 @@ pub struct Turn {
     pub delay: Duration,
     /// The pause before each delta.
     pub pause: Duration,
-    /// Whether a whole answer is given to who asked for a stream.
+    /// Whether a whole answer is given even where a stream was asked for.
     pub whole: bool,
     /// Headers of the answer besides the usual ones.
     pub headers: Vec<(String, String)>,
@@ -183,7 +183,7 @@ impl Turn {
         self
     }
 
-    /// Is whole, even for who asked for a stream.
+    /// Is whole, even where a stream was asked for.
     #[must_use]
     pub fn whole(mut self) -> Self {
         self.whole = true;

@@ -25,7 +25,7 @@ use crate::retry_after::retry_after;
 /// The model where the settings name none.
 const DEFAULT_MODEL: &str = "text-embedding-3-small";
 
-/// How to reach a provider of embeddings.
+/// Configuration of a provider of embeddings.
 #[derive(Clone, Debug)]
 pub struct EmbedderConfig {
     /// Its address, as for chat; `None` is OpenAI.

@@ -1,5 +1,4 @@
-//! Where a provider listens: base URLs as people write them, for every wire
-//!.
+//! Where a provider listens: base URLs as people write them, for every wire.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -116,11 +115,11 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads a base URL. `OPENAI_BASE_URL` by convention holds the path that
-    /// stands before `/chat/completions`, while the deployed origin's `api_base`
-    /// is the bare host: an empty path therefore becomes `/v1`, any other path
-    /// stays as it is. Anthropic and Google get their version where it is missing,
-    /// and never twice. The whole address of the method is understood too.
+    /// Reads a base URL. `OPENAI_BASE_URL` by convention holds the path that stands before
+    /// `/chat/completions`, while `api_base` in the configuration of ai-prompt-shell is the bare
+    /// host: an empty path therefore becomes `/v1`, any other path stays as it is. Anthropic and
+    /// Google get their version where it is missing, and never twice. The whole address of the
+    /// method is understood too.
     pub(crate) fn parse(base_url: &str, home: &'static Home) -> Result<Self, ModelError> {
         let like = home.base_url;
         let mut base = Url::parse(base_url.trim()).map_err(|error| {

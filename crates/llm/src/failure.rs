@@ -13,8 +13,7 @@ use crate::endpoint::Home;
 use crate::http::Denied;
 use crate::protocol::Refusal;
 
-/// How much of a provider's own text a message repeats, in bytes (seed 000's
-/// origin does the same with tools).
+/// How much of a provider's own text a message repeats, in bytes; tools have the same bound.
 pub(crate) const MOST_REPEATED: usize = 1024;
 
 /// Whose failures these are.
@@ -26,7 +25,7 @@ pub(crate) struct Teller {
     pub(crate) home: &'static Home,
     /// Whether the address is the provider's own.
     pub(crate) is_home: bool,
-    /// Whether key and address are the request's own, so that no setting mends them.
+    /// Whether key and address are the request's own, so that no setting can fix them.
     pub(crate) by_request: bool,
     /// Texts that no message may repeat.
     pub(crate) secrets: Vec<SecretString>,
@@ -97,8 +96,8 @@ impl Teller {
         )
     }
 
-    /// An answer with a status that is no success. What the headers ask to wait
-    /// goes before what the body asks.
+    /// An answer with a status that is no success. The wait that the headers ask for wins over that
+    /// of the body.
     pub(crate) fn refused(
         &self,
         status: u16,

@@ -26,7 +26,7 @@ use crate::answer::{Answer, Fault};
 use crate::endpoint::Endpoint;
 use crate::straight::Straight;
 
-/// How connections are made.
+/// Options of connections to providers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpOptions {
     /// How long to wait until there is a connection. Default 10 s.
@@ -59,7 +59,7 @@ struct Shared {
     /// By [`place`], made when first needed: reading the system's certificates
     /// takes time and memory that plain connections need not spend.
     clients: [OnceLock<Client>; 4],
-    /// The same for endpoints that no proxy is before, by whether they are secure.
+    /// The same for endpoints that are reached without a proxy, by whether they are secure.
     straight: [OnceLock<Straight>; 2],
     /// What the environment says of proxies.
     proxies: OnceLock<Matcher>,
@@ -120,6 +120,8 @@ impl Http {
         }
         let made =
             make(&self.0.options, secure, local).map_err(|error| unmade(endpoint, &error))?;
+        // `get_or_init` has no place for an error. Of two that are made at the same time one is
+        // dropped.
         Ok(slot.get_or_init(|| made))
     }
 
@@ -176,6 +178,7 @@ fn make(options: &HttpOptions, secure: bool, local: bool) -> Result<Client, reqw
         builder = builder.no_proxy();
     }
     if !secure {
+        // Reading the system's certificates takes time, and plain connections need none.
         builder = builder.tls_certs_only([]);
     }
     builder.build()

@@ -41,7 +41,7 @@ impl AnswerLimits {
     }
 }
 
-/// How a body is read. Its first byte tells, whatever the content type says.
+/// How a body is read. Its first byte decides, whatever the content type says.
 enum Body {
     Unknown,
     Stream(Frames),
@@ -58,26 +58,26 @@ pub struct Intake {
     /// Frames that say something: no sign of life alone.
     telling: usize,
     passing: Passing,
-    /// Whether a piece that only says what the answer costs is told too.
+    /// Whether a piece that only reports usage is passed on too.
     tells_usage: bool,
 }
 
-/// Whether what comes is looked at for pieces that can be told as they are.
+/// Whether what comes is searched for pieces that can be passed on as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Passing {
     No,
-    /// It is; nothing has been told yet.
+    /// It is; nothing has been passed on yet.
     Ready,
-    /// It is; something has been told.
+    /// It is; something has been passed on.
     Begun,
 }
 
 /// What some bytes of an answer say: words come before events.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// What can be told as it is.
+    /// What can be passed on as it is.
     pub(crate) words: Vec<u8>,
-    /// What has been told in words, where events follow.
+    /// What has been passed on as bytes, where events follow.
     pub(crate) turn: Option<WireTold>,
     pub(crate) events: Vec<ChatEvent>,
 }
@@ -110,8 +110,8 @@ impl Intake {
         }
     }
 
-    /// The same for a client that may be told in the wire's own words, and is told of costs if
-    /// it asks.
+    /// The same for a client that may get the provider's own bytes, and the usage if it asks for
+    /// it.
     pub(crate) fn passing(self, usage: bool) -> Self {
         Intake {
             passing: Passing::Ready,
@@ -160,7 +160,7 @@ impl Intake {
         done
     }
 
-    /// The next bytes, for a client that may be told in words.
+    /// The next bytes, for a client that may get them as they are.
     pub(crate) fn read(&mut self, mut piece: &[u8], told: &mut Told) -> Result<(), ModelError> {
         self.taken = self.taken.saturating_add(piece.len());
         if let Body::Unknown = self.body {
@@ -217,7 +217,7 @@ impl Intake {
         self.all_events(events, Self::finish)
     }
 
-    /// The body has ended, for a client that may be told in words.
+    /// The body has ended, for a client that may get bytes as they are.
     pub(crate) fn finish(&mut self, told: &mut Told) -> Result<(), ModelError> {
         match std::mem::replace(&mut self.body, Body::Unknown) {
             Body::Unknown => {}
@@ -283,8 +283,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Whether a frame was told in its own words, or needs no telling. The first one that
-    /// cannot be ends that for good, so that words always come before events.
+    /// Whether a frame was passed on as it is, or needs no passing on. The first one that cannot be
+    /// ends that for good, so that words always come before events.
     fn pass(&mut self, frame: &Frame<'_>, told: &mut Told) -> bool {
         if *self.passing == Passing::No {
             return false;

@@ -1,6 +1,6 @@
-//! Whether an answer that is told in the provider's own words means what the same answer
-//! means that is read into events: for every recorded answer, whole and cut at every byte,
-//! and for answers put together from good and odd pieces.
+//! Whether an answer that is passed on as the provider wrote it means the same as when it is read
+//! into events: for every recorded answer, whole and cut at every byte, and for answers put
+//! together from good and odd pieces.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn intake() -> Intake {
     Intake::new(OpenAiChat::default().decoder("m"), AnswerLimits::default())
 }
 
-/// What the answer means to who reads events.
+/// What the answer means to a reader of events.
 fn read(pieces: &[&[u8]]) -> Known {
     let mut intake = intake();
     let mut events = Vec::new();
@@ -41,8 +41,8 @@ fn read(pieces: &[&[u8]]) -> Known {
     known(events, ended.err().map(|error| error.kind))
 }
 
-/// What it means to a client that is told words, as far as they go, and then events; and how
-/// many bytes of words there were.
+/// What it means to a client that gets bytes, as far as they go, and then events; and how many
+/// bytes of words there were.
 fn passed(pieces: &[&[u8]]) -> (Known, usize) {
     let mut intake = intake().passing(true);
     let mut words = Vec::new();

@@ -1,8 +1,8 @@
-//! A provider: one wire at one address. Always streams upstream, so that a whole
-//! reply is the folded stream; ending the stream early ends the call.
+//! The one client of all wires. It always streams upstream, so that a whole reply is the folded
+//! stream; ending the stream early ends the call.
 //!
-//! Making one costs microseconds: the connections are the shared [`Http`]'s, and
-//! what differs from request to request (key, headers, address) is here.
+//! Making a provider costs microseconds: the connections are the shared [`Http`]'s, and what
+//! differs from request to request (key, headers, address) is here.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -29,7 +29,7 @@ use crate::protocol::Protocol;
 use crate::reading::{Deadlines, Reading};
 use crate::retry_after::retry_after;
 
-/// How to reach a provider.
+/// Configuration of a [`Provider`].
 #[derive(Clone, Debug, Default)]
 pub struct ProviderConfig {
     /// Its address as people write it, with or without the version of the wire;
@@ -52,7 +52,7 @@ pub struct ProviderConfig {
     pub by_request: bool,
 }
 
-/// How long to wait for a provider. The connection itself has its own limit,
+/// Timeouts of a call to a provider. The connection itself has its own limit,
 /// [`HttpOptions::connect`](crate::HttpOptions::connect).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
@@ -235,6 +235,7 @@ impl Provider {
         let body = self.protocol.write(&model, &request);
         let body = body.map_err(|error| self.teller.tell(error))?;
         let headers = self.headers_for(&request)?;
+        // The body has it all: a long conversation is not held twice while the model works.
         drop(request);
         let mut timeouts = self.timeouts;
         if body.get("stream") == Some(&serde_json::Value::Bool(false)) {

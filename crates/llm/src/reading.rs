@@ -85,7 +85,7 @@ pub(crate) struct Reading {
     next_event: Instant,
     deadlines: Deadlines,
     teller: Arc<Teller>,
-    /// The provider's id of the request, once somebody has to be told.
+    /// The provider's id of the request, once an error has to name it.
     request_id: Option<String>,
 }
 

@@ -1,6 +1,6 @@
-//! Asking again after a failure that may pass: seed 000's policy (100 ms, then
-//! 300 ms, at most two retries) or seed 004's (`max_retries` and `retry_delay`,
-//! doubled each time). Only requests that nothing has answered are repeated; what
+//! Asking again after a failure that may pass: two retries after 100 ms and 300 ms, the default and
+//! what ai-prompt-shell documents, or the `max_retries` of a request's `model_config`, whose
+//! `retry_delay` doubles each time. Only requests that nothing has answered are repeated; what
 //! breaks after the first event is the caller's to see.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use quillet_core::chat::{
     ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, WireRequest, WireStream,
 };
 
-/// When to ask again.
+/// The policy of retries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// The wait before each retry; there are as many retries as waits. Default
@@ -28,9 +28,8 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// At most `retries` (of which 16 count) after waits that double from `first` on
-    /// up to a minute, with jitter; a provider may ask for a minute (note 1.10 on
-    /// seed 004).
+    /// At most `retries` (of which 16 count) after waits that double from `first` on up to a
+    /// minute, with jitter; a provider may ask for a minute.
     #[must_use]
     pub fn doubling(retries: u32, first: Duration) -> Self {
         let most = Duration::from_secs(60);
@@ -53,8 +52,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// What an observer is told before a wait. Prints as
-/// `retrying in 100ms (1/2): …`.
+/// What an observer gets before a wait. Prints as `retrying in 100ms (1/2): …`.
 #[derive(Clone, Debug)]
 pub struct RetryNotice {
     /// Which retry it will be, from 1.
@@ -82,9 +80,8 @@ impl fmt::Display for RetryNotice {
 type Observer = Arc<dyn Fn(&RetryNotice) + Send + Sync>;
 
 /// A model that is asked again when it fails in a way that may pass
-/// ([`ModelErrorKind::retryable`](quillet_core::chat::ModelErrorKind::retryable)): no
-/// connection, no answer in time, 408, 409, 429 and 5xx, but no spent quota (notes A16
-/// and 1.10).
+/// ([`ModelErrorKind::retryable`](quillet_core::chat::ModelErrorKind::retryable)): no connection,
+/// no answer in time, 408, 409, 429 and 5xx, but no spent quota, which no wait brings back.
 #[derive(Clone)]
 pub struct Retry {
     model: Arc<dyn ChatModel>,

@@ -1,10 +1,10 @@
 //! Server-sent events as models send them: name and data of each event.
 //!
-//! Follows the WHATWG grammar (lines end in LF, CR or CRLF and nowhere else;
-//! comments; several `data` lines make one event; a byte order mark is skipped) and
-//! bounds what an endless line or event may take. Ids and retry times are skipped.
-//! Beyond the grammar it knows what some providers do: a bare JSON object, of one
-//! line or many, in place of an event (Gemini's errors, note 2.4 on seed 004).
+//! Follows the WHATWG grammar (lines end in LF, CR or CRLF and nowhere else; comments; several
+//! `data` lines make one event; a byte order mark is skipped) and bounds what an endless line or
+//! event may take. Ids and retry times are skipped. Beyond the grammar it knows what some providers
+//! do: a bare JSON object, of one line or many, in place of an event (Gemini's errors in the middle
+//! of a stream).
 
 use memchr::memchr2;
 

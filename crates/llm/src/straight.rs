@@ -1,6 +1,6 @@
-//! The way out where no proxy is between: hyper's client by itself. What stands around it in
-//! a client for everything (redirects, retries, cookies, addresses that are parsed again at
-//! each step) takes twice as long as the request.
+//! Connections that need no proxy: hyper's client by itself. What a general client puts around it
+//! (redirects, retries, cookies, addresses that are parsed again at each step) takes twice as long
+//! as the request.
 //!
 //! What connections promise is the same on both ways: the same limits, certificates and
 //! checks of addresses.
@@ -29,7 +29,8 @@ use tower_service::Service;
 
 use crate::http::{Checked, HttpOptions, Looked};
 
-/// Unanswered probes of a connection that nothing comes from, and the time between them.
+/// Unanswered probes of a connection that nothing comes from, and the time between them. These and
+/// [`UNACKNOWLEDGED`] are reqwest's defaults, so that both ways notice a dead connection alike.
 const PROBES: u32 = 3;
 const PROBE: Duration = Duration::from_secs(15);
 
@@ -47,6 +48,7 @@ impl Straight {
     /// Certificates cannot be read.
     pub(crate) fn new(options: &HttpOptions, secure: bool) -> Result<Self, rustls::Error> {
         let mut http = HttpConnector::new_with_resolver(Checked::new(options));
+        // The layer of TLS above asks this one for https addresses, too.
         http.enforce_http(false);
         http.set_nodelay(true);
         http.set_connect_timeout(Some(options.connect));
@@ -138,6 +140,7 @@ impl Service<Uri> for Connector {
 }
 
 fn late() -> io::Error {
+    // reqwest's words, so that errors read alike on both ways.
     io::Error::new(io::ErrorKind::TimedOut, "operation timed out")
 }
 

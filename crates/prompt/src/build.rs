@@ -23,7 +23,7 @@ use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntr
 pub(crate) struct Builder {
     compiler: Compiler,
     tools: Arc<dyn ToolBuilder>,
-    /// Who answers what prompt files on a disk ask for.
+    /// Hands out what prompt files on a disk ask for.
     outside: Arc<dyn Outside>,
     scripts: Arc<dyn ScriptReader>,
 }
@@ -260,7 +260,7 @@ pub(crate) fn report<T>(kind: &'static str, definition: &Definition<T>) {
     }
 }
 
-/// The prompt under an id that is kept once.
+/// The prompt with the catalogue's own copy of its id, so that all share one text.
 fn shared(id: &Arc<str>, read: (Prompt, Vec<Diagnostic>)) -> (Arc<Prompt>, Vec<Diagnostic>) {
     let (mut prompt, found) = read;
     prompt.id = id.clone();
@@ -274,8 +274,8 @@ pub(crate) fn is_file(entry: &Entry) -> bool {
         && serde_json::from_str::<Object<String, Tree>>(&entry.text).is_err()
 }
 
-/// Reads a prompt file. What rests in no folder is handed out no environment and no other
-/// files, but schemas by name.
+/// Reads a prompt file. What comes from no folder gets no environment and no other files, but
+/// schemas by name.
 fn read_file(
     id: &str,
     entry: &Entry,

@@ -35,7 +35,7 @@ pub struct Catalogue {
     store: Arc<dyn Store>,
     builder: Builder,
     snapshot: ArcSwap<Snapshot>,
-    /// What was loaded; held while it changes, also while the store is asked.
+    /// What was loaded; held while it changes, even while the store is asked.
     held: Mutex<Held>,
     /// Whether every kind was loaded at least once.
     loaded: AtomicBool,
@@ -61,7 +61,7 @@ impl fmt::Debug for First {
 impl Catalogue {
     /// A catalogue that knows nothing yet; see [`Catalogue::load`] and [`Catalogue::watch`].
     ///
-    /// `cache` is how many compiled templates are kept.
+    /// `cache` is how many compiled templates are cached.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
@@ -155,11 +155,11 @@ impl Catalogue {
         self.reload(&DEFINITIONS).await
     }
 
-    /// Has these tools called by their names besides those of the store, in place of the ones
-    /// that were offered before. A stored tool goes before one of the same name.
-    pub async fn offer(&self, tools: Vec<Arc<dyn Tool>>) {
+    /// Has these tools called by their names besides those of the store, in place of the ones that
+    /// this owner offered before. A stored tool wins over one of the same name.
+    pub async fn offer(&self, owner: &'static str, tools: Vec<Arc<dyn Tool>>) {
         let mut held = self.held.lock().await;
-        let next = held.stock.offer(&self.snapshot.load(), tools);
+        let next = held.stock.offer(&self.snapshot.load(), owner, tools);
         self.snapshot.store(Arc::new(next));
     }
 
@@ -181,6 +181,7 @@ impl Catalogue {
     async fn refresh(&self, kind: Kind, keys: &[Key]) -> Result<(), StoreError> {
         let mut held = self.held.lock().await;
         if kind == Kind::Prompt && held.stock.has_files() {
+            // `reload` takes this lock itself.
             drop(held);
             return self.reload(&[kind]).await;
         }

@@ -168,8 +168,8 @@ pub(crate) struct Callee {
 pub(crate) trait Library {
     /// The templates of the prompt of that id.
     fn by_id(&self, id: &str) -> Option<Vec<Callee>>;
-    /// The template that a prompt calls by this name and that rests under the name
-    /// with one `_` before it, beside the prompt (dotprompt's `_NAME.prompt`).
+    /// The template that a prompt calls by this name and that is stored under the name with one `_`
+    /// before it, beside the prompt (dotprompt's `_NAME.prompt`).
     fn partial(&self, id: &str, name: &str) -> Option<Callee>;
     /// The partials that belong to a prompt, if they fit.
     fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Callee>;
@@ -197,7 +197,7 @@ impl Compiler {
         &self.factory
     }
 
-    /// Whether a set was compiled before and is still kept.
+    /// Whether a set was compiled before and is still cached.
     pub(crate) fn knows(&self, set: &SourceSet) -> bool {
         self.cache.get(set).is_some()
     }

@@ -83,8 +83,8 @@ impl Branch {
 /// Shared with every root, so that no render has to make them.
 static REQUEST_NAMES: LazyLock<[Arc<str>; 2]> = LazyLock::new(|| REQUEST_ROOTS.map(Arc::from));
 
-/// The request's variables stand beside the shared ones, and hide a shared
-/// variable of that name. `at_root` says that they stand there one by one too.
+/// The request's variables are added to the shared ones, and hide a shared variable of that name.
+/// `at_root` says that they stand there one by one too.
 pub(crate) fn with_request(shared: &Map, variables: &Map, at_root: bool) -> Map {
     let [first, second] = &*REQUEST_NAMES;
     let own = if at_root { variables.len() } else { 0 };

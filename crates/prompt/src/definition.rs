@@ -16,10 +16,10 @@ use crate::script::{self, SCRIPT_FORMAT, StoredScript};
 /// A definition that was read, with its warnings, or everything that is wrong with it.
 pub type Checked<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
 
-/// What a prompt renders to.
+/// The body of a prompt: a text, or messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// A text (`userPrompt`, the origin's `prompt`).
+    /// A text (`userPrompt`, or `prompt` as ai-prompt-shell has it).
     Text(Arc<str>),
     /// Messages.
     Messages(Vec<TemplateMessage>),
@@ -30,7 +30,7 @@ pub enum Body {
 /// A message whose content is a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateMessage {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
     /// The template.
     pub content: Arc<str>,
@@ -305,8 +305,8 @@ impl Prompt {
         }
     }
 
-    /// Names and templates in the order in which they render: `ID.prompt`, or
-    /// `ID.messages.0` and so on (the origin's names).
+    /// Names and templates in the order in which they render: `ID.prompt`, or `ID.messages.0` and
+    /// so on, as ai-prompt-shell names them in its errors.
     pub fn templates(&self) -> Vec<(String, &Arc<str>)> {
         match &self.body {
             Body::Text(text) => vec![(format!("{}.prompt", self.id), text)],

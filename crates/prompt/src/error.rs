@@ -26,7 +26,7 @@ pub struct Broken {
     pub kind: Kind,
     /// What it is called by: the function name of a tool, the id of an extension.
     pub name: String,
-    /// Where it rests: a file, a key.
+    /// Where it is stored: a file, a key.
     pub origin: String,
     /// Everything that is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
@@ -58,7 +58,7 @@ impl std::fmt::Display for Broken {
     }
 }
 
-/// Why a request failed.
+/// The error of a request to the prompt service.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ServiceError {
     /// There is nothing of that id.
@@ -136,14 +136,14 @@ pub enum ServiceError {
         "prompts and scripts call each other {most} deep, the last one is {id:?}: that is more than they may"
     )]
     Depth {
-        /// Who is called last.
+        /// The one that is called last.
         id: String,
         /// How deep they may.
         most: usize,
     },
 }
 
-/// Why a render failed, and which calls had failed before.
+/// The error of a render, and the calls that had failed before it.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{error}{}", after(.failures))]
 pub struct RenderFailure {

@@ -1,4 +1,4 @@
-//! What a render was made of, for whoever asks why it came out as it did. Values are not told:
+//! What a render was made of, for whoever asks why it came out as it did. Values are not shown:
 //! whoever may not read a shared variable may still render with it.
 
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::snapshot::Origin;
 use crate::variables::{REQUEST_ROOTS, Variables};
 
-/// What a render was made of.
+/// An account of a render: its template, variables and calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The template.
@@ -30,7 +30,7 @@ pub struct TemplateFacts {
     pub id: String,
     /// The revision of the definition as it is stored; of a template in the request, of its texts.
     pub version: String,
-    /// Where it rests: a file, a key. Nothing for one that came with the request.
+    /// Where it is stored: a file, a key. Nothing for one that came with the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// The template language.
@@ -44,7 +44,7 @@ pub struct TemplateFacts {
     pub passes: usize,
 }
 
-/// Where a variable comes from.
+/// The source of a variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {

@@ -43,7 +43,7 @@ impl Extension {
             .get("extensionType")
             .and_then(Tree::as_str)
             .unwrap_or_default();
-        // The deployed client writes an empty one where its author wrote none.
+        // Clients of ai-prompt-shell write an empty one where its author wrote none.
         if !matches!(kind, "" | "prompt") {
             return Err(refuse("extensionType", "extensionType must be \"prompt\""));
         }
@@ -101,7 +101,7 @@ fn prompt(extension: &str, index: usize, item: &Tree, text: &str) -> (String, Ch
     (id, prompt)
 }
 
-/// The name that a stored text says, also where it is no valid extension.
+/// The name that a stored text says, even where it is no valid extension.
 pub(crate) fn said_name(text: &str) -> Option<String> {
     let tree: Tree = serde_json::from_str(text).ok()?;
     tree.get("name").and_then(Tree::as_str).map(str::to_owned)

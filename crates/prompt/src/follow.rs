@@ -7,7 +7,7 @@ use quillet_core::store::{Change, Changes};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::unconstrained;
 
-/// Questions to a follower whether it has taken in what it was told so far.
+/// Questions to a follower whether it has taken in the changes that it got so far.
 #[derive(Debug)]
 pub(crate) struct Asks {
     sender: mpsc::UnboundedSender<oneshot::Sender<()>>,
@@ -26,7 +26,7 @@ impl Default for Asks {
 }
 
 impl Asks {
-    /// Waits until the follower has taken in everything that was told before this was called.
+    /// Waits until the follower has taken in every change that it got before this was called.
     /// `false` if nobody follows.
     pub(crate) async fn is_caught_up(&self) -> bool {
         if self.receiver.try_lock().is_ok() {
@@ -51,7 +51,7 @@ impl Asks {
 pub(crate) struct Follower<'a> {
     changes: Changes,
     asks: tokio::sync::MutexGuard<'a, mpsc::UnboundedReceiver<oneshot::Sender<()>>>,
-    /// Who has asked, and is told when what was read since is taken in.
+    /// Those who have asked, and are answered when what was read since is taken in.
     waiting: Vec<oneshot::Sender<()>>,
 }
 
@@ -62,8 +62,8 @@ impl fmt::Debug for Follower<'_> {
 }
 
 impl Follower<'_> {
-    /// All changes that were told since the last time; waits for the first of them. Who calls
-    /// this has taken in the ones before. `None` if there will be no more.
+    /// All changes that came since the last time; waits for the first of them. Calling this again
+    /// says that the ones before are taken in. `None` if there will be no more.
     pub(crate) async fn next(&mut self) -> Option<Vec<Change>> {
         loop {
             for asked in self.waiting.drain(..) {

@@ -1,5 +1,5 @@
-//! Tools as template functions, with the seed's policy for failures: log, leave
-//! the default, go on, and say so in the reply.
+//! Tools as template functions. A call that fails never fails the render: it is logged, leaves the
+//! tool's default, and is named in the reply.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,8 +18,8 @@ use crate::tool::ScriptTool;
 /// belong to the template language.
 pub(crate) const BY_NAME: &str = "tool";
 
-/// The function that runs a stored script by its id: `{{script "char.dobby" "Hello"}}`.
-/// A tool of that name goes before it.
+/// The function that runs a stored script by its id: `{{script "char.dobby" "Hello"}}`. A tool of
+/// that name wins over it.
 pub(crate) const SCRIPT: &str = "script";
 
 /// Whether every template may call this: `tool`, and `script` where there are scripts.

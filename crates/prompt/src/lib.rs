@@ -4,6 +4,9 @@
 //! store and replaces it when the store changes; [`Variables`] fetches the
 //! shared variables that a template references; [`PromptService`] puts both
 //! together with tools and a model. A request sees one snapshot from start to end.
+//!
+//! Where comments name ai-prompt-shell: that is the Go service whose data in Redis and whose API
+//! Quillet keeps.
 
 mod build;
 mod catalogue;

@@ -15,7 +15,7 @@ use crate::functions::is_built_in;
 use crate::snapshot::Snapshot;
 use crate::variables::REQUEST_ROOTS;
 
-/// Unused variables that are told of; a request may have any number.
+/// Most unused variables that are reported; a request may have any number.
 const MOST_UNUSED: usize = 20;
 
 /// A variable of a request that its prompt neither declares nor uses.
@@ -27,8 +27,8 @@ pub struct Unused {
     pub nearest: Option<String>,
 }
 
-/// A variable that a prompt file uses, does not declare among those that it declares, and nobody gave:
-/// most likely misspelt. Nothing stands in its place.
+/// A variable that a prompt file uses, does not declare among those that it declares, and nobody
+/// gave: most likely misspelt. Nothing stands in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absent {
     /// Its name.
@@ -88,9 +88,8 @@ impl<'a> Names<'a> {
         self.format.is_some_and(|format| format.calls_by_variable())
     }
 
-    /// Whether templates see the variables of a request at the root too, as
-    /// their own hosts hand them over. Go's see them under `.variables` alone
-    ///, so that none hides a shared variable.
+    /// Whether templates see the variables of a request at the root too, as their own hosts hand
+    /// them over. Go's see them under `.variables` alone, so that none hides a shared variable.
     #[must_use]
     pub fn has_arguments_at_root(&self) -> bool {
         self.format.is_some_and(|format| format.name() != "go")
@@ -137,7 +136,7 @@ impl<'a> Names<'a> {
         if given.iter().all(|(name, _)| is_used(name)) {
             return Vec::new();
         }
-        // The schema rests as text: it is read for the few requests that need it.
+        // The schema is stored as text: it is read for the few requests that need it.
         let schema = prompt.parameters.schema();
         let declared = schema.as_ref().and_then(|schema| schema.get("properties"));
         let is_known = |name: &str| {
@@ -164,8 +163,8 @@ impl<'a> Names<'a> {
         unused
     }
 
-    /// Variables that a prompt file uses, does not declare, and nobody gave. Its reference takes them
-    /// for empty, so that they are no errors; a definition of ours says itself what happens.
+    /// Variables that a prompt file uses, does not declare, and nobody gave. Its reference takes
+    /// them for empty, so that they are no errors; a definition of ours says itself what happens.
     pub(crate) fn absent(
         &self,
         prompt: &Prompt,
@@ -258,9 +257,9 @@ impl<'a> Names<'a> {
         self.snapshot.broken_tool(found)
     }
 
-    /// Every referenced path must exist, also on branches that are not taken (seed
-    /// 000: any missing variable is an error). What stands on the way and is no
-    /// object is left to the render, whose message says what it is.
+    /// Every referenced path must exist, even on branches that are not taken: a missing variable is
+    /// an error of the request, whichever branch would have needed it. What stands on the way and
+    /// is no object is left to the render, whose message says what it is.
     pub(crate) fn check_variables(
         &self,
         references: &References,

@@ -1,7 +1,7 @@
 //! Parameters of a prompt: three ways to write them, one JSON Schema.
 //!
-//! The seed writes a list of `{name, type, default, description}`, the deployed
-//! origin a JSON Schema object or a map from name to `{type, description}`.
+//! A list of `{name, type, default, description}`, a JSON Schema object, or a map from name to
+//! `{type, description}`: definitions written for ai-prompt-shell come in all three.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde_json::{Map as Object, Value as Tree, json};
 
 use crate::error::Problem;
 
-/// What a prompt takes, normalised to one JSON Schema.
+/// The parameters of a prompt, normalised to one JSON Schema.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     schema: Option<Arc<Schema>>,
@@ -20,14 +20,14 @@ pub struct Parameters {
 
 #[derive(Debug)]
 struct Schema {
-    /// As JSON: trees and validators are tens of times larger, and most prompts rest.
+    /// As JSON: trees and validators are tens of times larger, and most prompts are at rest.
     text: Box<str>,
     /// What an absent optional variable is set to, so that `{{if .variables.x}}`
     /// is legal in a strict template. As JSON too.
     presets: Box<str>,
 }
 
-/// What was made ready of the parameters that were checked last, kept by whoever checks often.
+/// The validator of the parameters that were checked last, cached by whoever checks often.
 #[derive(Debug, Default)]
 pub(crate) struct Checks(ArcSwapOption<Ready>);
 

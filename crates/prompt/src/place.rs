@@ -1,5 +1,5 @@
-//! Where a template stands in its file, so that what is found in it can be said
-//! in the file's own lines.
+//! From a place in a template to one in the file that has it, so that a finding names the line that
+//! the author sees.
 
 use std::sync::Arc;
 

@@ -45,7 +45,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         }
     }
 
-    /// What is kept under a key, which is used by this.
+    /// The value of a key; asking counts as a use.
     pub(crate) fn get(&self, key: &K) -> Option<V> {
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
         let entry = kept.entries.get(key)?;
@@ -53,8 +53,8 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         Some(entry.value.clone())
     }
 
-    /// Keeps a value, and drops what was used least recently if there is no
-    /// room. Gives what is kept: the value that was there first.
+    /// Keeps a value, and drops what was used least recently if there is no room. Gives what is
+    /// cached: the value that was there first.
     pub(crate) fn insert(&self, key: &Arc<K>, value: V) -> V {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = kept.entries.get(key) {
@@ -75,6 +75,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     /// What was used last of all need not be used again: one hot key writes nothing.
     fn touch(&self, entry: &Entry<V>) {
         if entry.used.load(Ordering::Relaxed) != self.clock.load(Ordering::Relaxed) {
+            // Of two uses at the same time the later number stays.
             entry.used.fetch_max(self.tick(), Ordering::Relaxed);
         }
     }

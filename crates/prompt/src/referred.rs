@@ -13,7 +13,7 @@ use crate::file::{Outside, Refusal, Surroundings};
 pub(crate) struct Referred(RefCell<BTreeSet<PathBuf>>);
 
 impl Referred {
-    /// The surroundings of a file in that folder, under watch.
+    /// What a file in that folder may ask for, under watch.
     pub(crate) fn watch<'a>(
         &'a self,
         folder: &'a Path,

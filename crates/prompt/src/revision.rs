@@ -4,8 +4,8 @@ use std::fmt;
 
 use hmac_sha256::Hash;
 
-/// The first 128 bits of the SHA-256 of a stored text, as 32 hexadecimal digits. Who writes a
-/// text can tell its revision without asking: `sha256sum FILE | cut -c1-32`.
+/// The first 128 bits of the SHA-256 of a stored text, as 32 hexadecimal digits. Whoever writes a
+/// text knows its revision without asking: `sha256sum FILE | cut -c1-32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Revision(u128);
 

@@ -1,4 +1,6 @@
-//! Every definition of a store at one moment.
+//! What the catalogue makes of a store and requests read: definitions with their states and
+//! diagnostics. It never changes, so a request that holds one sees the same store from start to
+//! end.
 
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ use crate::revision::Revision;
 use crate::script::StoredScript;
 use crate::table::Table;
 
-/// Where a prompt comes from.
+/// Where a prompt comes from: registered directly, or part of an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -26,12 +28,12 @@ pub enum Origin {
     Extension,
 }
 
-/// Whether a definition can be used.
+/// The state of a definition: usable or broken.
 #[derive(Clone, Debug)]
 pub enum State<T> {
-    /// It can.
+    /// It can be used.
     Valid(T),
-    /// It cannot; [`Definition::diagnostics`] says why.
+    /// It is broken; [`Definition::diagnostics`] says why.
     Invalid,
 }
 
@@ -40,7 +42,7 @@ pub enum State<T> {
 pub struct Definition<T> {
     /// The id that routes use.
     pub id: Arc<str>,
-    /// Where it rests: a file, a key.
+    /// Where it is stored: a file, a key.
     pub origin: Arc<str>,
     /// The stored text.
     pub text: Arc<str>,

@@ -32,7 +32,7 @@ pub(crate) struct Stock {
     direct: Table<SmallVec<[Direct; 1]>>,
     /// Prompts of extensions: by id the extensions that have it, and where among their prompts.
     provided: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>>,
-    /// Who looked for a prompt of an id, whether there was one or not.
+    /// The definitions that looked for a prompt of an id, whether there was one or not.
     seekers: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// The other way round.
     sought: BTreeMap<Arc<str>, Vec<Arc<str>>>,
@@ -56,7 +56,7 @@ struct Direct {
     refers: Option<Box<[PathBuf]>>,
 }
 
-/// Ids of what has to be made anew.
+/// Ids of what has to be made again.
 #[derive(Debug, Default)]
 struct Touched {
     extensions: BTreeSet<Arc<str>>,
@@ -114,14 +114,19 @@ impl Stock {
         next
     }
 
-    /// Tools that rest in no store, in place of those that were offered before.
-    pub(crate) fn offer(&mut self, before: &Snapshot, tools: Vec<Arc<dyn Tool>>) -> Snapshot {
+    /// Tools that are in no store, in place of those that the same owner offered before.
+    pub(crate) fn offer(
+        &mut self,
+        before: &Snapshot,
+        owner: &'static str,
+        tools: Vec<Arc<dyn Tool>>,
+    ) -> Snapshot {
         let mut next = before.clone();
-        self.tools.offer(&mut next, tools);
+        self.tools.offer(&mut next, owner, tools);
         next
     }
 
-    /// Whether prompts rest in a folder, where they are more than their texts.
+    /// Whether prompts come from a folder, where an entry can be more than a text.
     pub(crate) fn has_files(&self) -> bool {
         !self.files.is_empty()
     }
@@ -203,8 +208,8 @@ impl Stock {
         Some(id)
     }
 
-    /// Reads the files of prompts again, whose surroundings may have changed; gives the ids
-    /// of those that are others now.
+    /// Reads the files of prompts again, since the files that they refer to may have changed; gives
+    /// the ids of those that are others now.
     fn read_files(&mut self, builder: &Builder) -> BTreeSet<Arc<str>> {
         let mut touched = BTreeSet::new();
         let mut referred: BTreeSet<PathBuf> = BTreeSet::new();
@@ -416,8 +421,8 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// Those registered by themselves go before those of extensions; of these the first by
-    /// the extension's id.
+    /// Those registered by themselves win over those of extensions; of these the first by the
+    /// extension's id.
     fn candidate(&self, id: &str) -> Option<Candidate<'a>> {
         self.direct(id).or_else(|| self.provided(id))
     }

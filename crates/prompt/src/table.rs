@@ -1,8 +1,8 @@
 //! A map by id that is cheap to keep many versions of.
 //!
-//! Entries rest in order in pieces that versions share: a copy of the map is a list of
-//! pointers, and a change copies one piece. So a snapshot of 20,000 prompts that differs from
-//! the one before in one of them costs a few microseconds and no memory to speak of.
+//! Entries stand in order in pieces that versions share: a copy of the map is a list of pointers,
+//! and a change copies one piece. So a snapshot of 20,000 prompts that differs from the one before
+//! in one of them costs a few microseconds and no memory to speak of.
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl<V> Table<V> {
         self.get_key_value(id).map(|(_, value)| value)
     }
 
-    /// The id as it is kept, and its value.
+    /// The id as it is stored, and its value.
     #[must_use]
     pub fn get_key_value(&self, id: &str) -> Option<(&Arc<str>, &V)> {
         let piece = self.pieces.get(self.piece_of(id))?;
@@ -140,6 +140,7 @@ impl<V: Clone> Table<V> {
             piece.len() / 2
         };
         let rest = piece.split_off(at);
+        // `split_off` leaves the capacity of the whole piece behind.
         piece.shrink_to_fit();
         self.pieces.insert(number + 1, Arc::new(rest));
     }

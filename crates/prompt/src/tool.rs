@@ -15,7 +15,7 @@ use crate::script::{self, ScriptJob, StoredScript};
 use crate::service::{Input, PromptService, RenderedPrompt};
 use crate::snapshot::{Definition, PromptEntry, Snapshot};
 
-/// What a call of a prompt gives.
+/// What calling a prompt as a tool gives: its text, or a model's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PromptResult {
     /// The rendered text; messages one after the other, each after its role.
@@ -56,8 +56,8 @@ impl PromptService {
         Ok(Arc::new(self.wrap(definition, entry, result)))
     }
 
-    /// The same for a caller that stays with one snapshot, such as a script; `depth` is
-    /// how many prompts and scripts have called each other until there.
+    /// The same for a caller that stays with one snapshot, such as a script; `depth` is how many
+    /// prompts and scripts have called each other so far.
     ///
     /// # Errors
     /// As [`PromptService::tool`].

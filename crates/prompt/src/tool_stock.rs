@@ -1,4 +1,4 @@
-//! The tools of a store and those that rest in none, and which of them each name calls.
+//! The tools of a store and those that are in none, and which of them each name calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,10 +18,16 @@ pub(crate) struct ToolStock {
     stored: BTreeMap<Arc<str>, BTreeMap<Key, Stored>>,
     /// Keys of the stored ones by function name, with their ids.
     names: BTreeMap<Arc<str>, BTreeMap<Key, Arc<str>>>,
-    /// Tools that rest in no store, by name.
-    offered: BTreeMap<Arc<str>, Arc<dyn Tool>>,
+    /// Tools that are in no store, by name.
+    offered: BTreeMap<Arc<str>, Offered>,
     /// Names with capital letters by what they are in lower case.
     capitals: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
+}
+
+#[derive(Debug)]
+struct Offered {
+    owner: &'static str,
+    tool: Arc<dyn Tool>,
 }
 
 #[derive(Debug)]
@@ -68,16 +74,28 @@ impl ToolStock {
         }
     }
 
-    /// Tools that rest in no store, in place of those that were offered before.
-    pub(crate) fn offer(&mut self, next: &mut Snapshot, tools: Vec<Arc<dyn Tool>>) {
-        let mut offered: BTreeMap<Arc<str>, Arc<dyn Tool>> = BTreeMap::new();
+    /// Tools that are in no store, in place of those that the same owner offered before. Of two
+    /// owners' tools of one name, the first has it.
+    pub(crate) fn offer(
+        &mut self,
+        next: &mut Snapshot,
+        owner: &'static str,
+        tools: Vec<Arc<dyn Tool>>,
+    ) {
+        let mut touched = BTreeSet::new();
+        self.offered.retain(|name, offered| {
+            let stays = offered.owner != owner;
+            if !stays {
+                touched.insert(name.clone());
+            }
+            stays
+        });
         for tool in tools {
             let name: Arc<str> = tool.spec().name.as_str().into();
-            offered.entry(name).or_insert(tool);
+            touched.insert(name.clone());
+            self.offered.entry(name).or_insert(Offered { owner, tool });
         }
-        let before = std::mem::replace(&mut self.offered, offered);
-        let names = before.into_keys().chain(self.offered.keys().cloned());
-        for name in names.collect::<BTreeSet<_>>() {
+        for name in touched {
             self.call(next, &name);
         }
     }
@@ -97,8 +115,8 @@ impl ToolStock {
         }
     }
 
-    /// Lists the tools of a name. The first that can be used has the name; those after it
-    /// are told so.
+    /// Lists the tools of a name. The first that can be used has the name; those after it get an
+    /// error.
     fn define(&self, next: &mut Snapshot, name: &str) {
         let mut owner: Option<&Key> = None;
         for (key, id) in self.names.get(name).into_iter().flatten() {
@@ -157,7 +175,7 @@ impl ToolStock {
         }
     }
 
-    /// What has exactly that name; a stored tool goes before one that is offered.
+    /// What has exactly that name; a stored tool wins over one that is offered.
     fn own(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let keys = self.names.get(name).into_iter().flatten();
         let mut stored = keys.filter_map(|(key, id)| self.stored.get(id)?.get(key));
@@ -165,6 +183,6 @@ impl ToolStock {
             State::Valid(entry) => Some(&entry.tool),
             State::Invalid => None,
         });
-        usable.or_else(|| self.offered.get(name))
+        usable.or_else(|| self.offered.get(name).map(|offered| &offered.tool))
     }
 }

@@ -209,8 +209,8 @@ impl MariaDb {
         self.url_of(name, DATABASE)
     }
 
-    /// Runs a script in the database `test`, as the administrator, through the `mariadb` client: dumps
-    /// with DELIMITER and data are fine.
+    /// Runs a script in the database `test`, as the administrator, through the `mariadb` client:
+    /// dumps with DELIMITER and data are fine.
     ///
     /// # Panics
     /// The first statement that fails.

@@ -10,8 +10,8 @@ use crate::user::User;
 
 /// The owner's name. Dumps of sample databases give their tables to this role.
 const OWNER: &str = "postgres";
-/// The password of every role. Connections over TCP have to give it: as it is, which costs nothing, or
-/// by SCRAM where the server has TLS.
+/// The password of every role. Connections over TCP have to give it: as it is, which costs nothing,
+/// or by SCRAM where the server has TLS.
 const PASSWORD: &str = "s3cret/of:all";
 /// The same in an address.
 const ENCODED: &str = "s3cret%2Fof%3Aall";
@@ -298,8 +298,8 @@ struct Files<'a> {
     clients: Option<&'a str>,
 }
 
-/// Writes files of TLS where the server reads them, and asks for SCRAM, and for certificates of clients
-/// where there is an authority of theirs.
+/// Writes files of TLS where the server reads them, and asks for SCRAM, and for certificates of
+/// clients where there is an authority of theirs.
 fn given(user: User, data: &Path, files: &Files<'_>) {
     let script = "umask 077; cd \"$1\"; printf '%s' \"$2\" > server.crt; printf '%s' \"$3\" > server.key; \
                   printf '%s' \"$4\" > clients.crt; sed -i \"$5\" pg_hba.conf";
@@ -321,7 +321,8 @@ fn given(user: User, data: &Path, files: &Files<'_>) {
     user.run("sh", &arguments);
 }
 
-/// Makes a key and a certificate that vouches for itself, and asks for SCRAM, which can be bound to it.
+/// Makes a key and a certificate that vouches for itself, and asks for SCRAM, which can be bound to
+/// it.
 fn certificate(user: User, data: &Path) {
     let (key, certificate) = (data.join("server.key"), data.join("server.crt"));
     let mut arguments = vec!["req", "-x509", "-newkey", "ec", "-nodes", "-days", "2"];

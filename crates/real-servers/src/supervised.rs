@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use crate::template::text;
 use crate::user::User;
 
-/// Starts the server, stops it when its own input ends, and removes the folder. The input is a
-/// pipe that closes when we drop it or die. `ended` tells that the server ended by itself.
+/// Starts the server, stops it when its own input ends, and removes the folder. The input is a pipe
+/// that closes when we drop it or die. `ended` says that the server ended by itself.
 const SUPERVISOR: &str = r#"
 folder=$1; signal=$2; shift 2
 exec 3<&0

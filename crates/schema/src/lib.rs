@@ -1,7 +1,7 @@
 //! Values against JSON Schemas, with findings in plain data.
 //!
-//! The one home of the validator. Its code is generic, so that each crate which named it compiled
-//! a copy of its own, over a megabyte each; here it is compiled once, behind functions that are not.
+//! The one home of the validator. Its code is generic, so that each crate which named it compiled a
+//! copy of its own, over a megabyte each; here it is compiled once, behind functions that are not.
 //!
 //! ```
 //! use quillet_schema::{Rules, Validator};
@@ -23,8 +23,9 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError};
 use serde_json::Value as Json;
 
-/// Steps back that one pattern of a schema may take on one text. Schemas come from strangers, and
-/// texts from models; only patterns with look-around or back-references step back at all.
+/// Steps back that one pattern of a schema may take on one text. Schemas come from untrusted
+/// clients, and texts from models; only patterns with look-around or back-references step back at
+/// all.
 const MOST_BACKTRACKS: usize = 100_000;
 
 /// The draft of a schema that names none by `$schema`.
@@ -37,7 +38,7 @@ pub enum Draft {
     Current,
 }
 
-/// How a schema is read, and what is said of values.
+/// How a schema is read, and what findings say about values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rules {
     /// The draft where the schema names none.
@@ -55,7 +56,7 @@ pub struct Validator {
     masked: bool,
 }
 
-/// What is wrong with a schema.
+/// The error of a schema that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
     /// Where in the schema, as a JSON pointer; empty at its root.
@@ -72,7 +73,7 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-/// What does not fit in a value.
+/// A place where a value does not match its schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Where in the value, as a JSON pointer; empty at its root.
@@ -100,7 +101,7 @@ impl Validator {
     /// Reads a schema.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not a schema.
     pub fn new(schema: &Json, rules: Rules) -> Result<Self, Invalid> {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS);
         let mut options = jsonschema::options()

@@ -1,5 +1,5 @@
-//! Runs the hostile scripts, each in a process of its own, and holds the time and the memory that each
-//! may take.
+//! Runs the hostile scripts, each in a process of its own, and holds the time and the memory that
+//! each may take.
 //!
 //! `cargo run --release -p quillet-script --example hostile_scripts [PART OF AN ID]`
 

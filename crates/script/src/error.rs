@@ -5,7 +5,7 @@ use std::fmt;
 use quillet_core::chat::ModelError;
 use quillet_core::{Diagnostic, Value};
 
-/// What kind of failure it was. Codes are stable.
+/// The kind of a [`ScriptError`]. Codes are stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The text is not a script, or names something that does not exist.
@@ -58,7 +58,7 @@ impl ErrorKind {
     }
 }
 
-/// A failed run: what, where, how to mend it, and what was there until then.
+/// A failed run: what, where, how to fix it, and what was there until then.
 #[derive(Clone, Debug)]
 pub struct ScriptError {
     /// What kind of failure.

@@ -27,7 +27,7 @@ pub trait Models: Send + Sync + fmt::Debug {
 /// A model and what it can do.
 #[derive(Clone, Debug)]
 pub struct Answering {
-    /// Who answers.
+    /// The model.
     pub model: Arc<dyn ChatModel>,
     /// The name to send, if not the implementation's default.
     pub name: Option<String>,
@@ -39,7 +39,7 @@ pub struct Answering {
     pub window: Option<u64>,
 }
 
-/// What a provider does itself. What it does not, the engine does in words and checks.
+/// The abilities of a provider. What it does not, the engine does in words and checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
     /// Takes tools and calls them.
@@ -68,7 +68,8 @@ pub trait Tools: Send + Sync + fmt::Debug {
         None
     }
 
-    /// The way out for `$fetch`, where there is one. Whether a script may use it is its grants' to say.
+    /// The way out for `$fetch`, where there is one. The script's grants say whether it may use
+    /// that.
     fn network(&self) -> Option<Arc<dyn Network>> {
         None
     }
@@ -84,7 +85,8 @@ pub trait Network: Send + Sync + fmt::Debug {
     /// Fetches what an address has.
     ///
     /// # Errors
-    /// Why there is no whole answer, for the script's author. A status of 400 or above is an answer.
+    /// Why there is no whole answer, for the script's author. A status of 400 or above is an
+    /// answer.
     fn fetch(&self, request: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>>;
 }
 
@@ -102,7 +104,7 @@ impl Tools for NoTools {
     }
 }
 
-/// What a script may do outside of itself. Nothing by default.
+/// Permissions of a script for everything outside of itself. Nothing by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     /// Folders that `fs`, `file()` and the like may read, besides the script's own.
@@ -191,7 +193,7 @@ impl Default for Limits {
     }
 }
 
-/// What happens while a script runs, in order.
+/// An event of a running script; they come in order.
 #[derive(Clone, Debug)]
 pub enum RunEvent {
     /// `$print`: a line for standard output.
@@ -205,7 +207,7 @@ pub enum RunEvent {
     },
     /// A piece of the model's answer.
     Delta {
-        /// Who answers.
+        /// The role that answers.
         role: String,
         /// The piece.
         text: String,
@@ -219,7 +221,8 @@ pub enum RunEvent {
         text: String,
     },
     /// A request as it goes to the model: for `--explain`, `--dry-run`, snapshots.
-    /// [`call::request_map`](crate::call::request_map) writes it for people; most who watch need not.
+    /// [`call::request_map`](crate::call::request_map) writes it for people; most who watch need
+    /// not.
     Request(Box<ChatRequest>),
     /// A tool was called.
     ToolCall {
@@ -239,7 +242,7 @@ pub enum RunEvent {
     Warning(Diagnostic),
 }
 
-/// Who watches a run. Called in order, from the run's task; must not block.
+/// The observer of a run. Called in order, from the run's task; must not block.
 pub trait Observer: Send + Sync + fmt::Debug {
     /// Something happened.
     fn event(&self, event: RunEvent);

@@ -4,10 +4,10 @@
 //! file → [`reader`] → syntax tree with spans → [`run`], which interprets it over
 //! templates, models, tools and other scripts. JavaScript starts when something needs it.
 //!
-//! The crate knows no file system of its own, no provider and no terminal: a [`host::Host`]
+//! The crate knows no file system of its own, no provider and no terminal: what is in [`host`]
 //! gives it scripts, models, tools and an observer.
 
-// What serves a missing part alone is in no one's way.
+// Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(all(feature = "js", feature = "wasm")), allow(dead_code))]
 
 pub mod answer;

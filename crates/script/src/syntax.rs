@@ -62,7 +62,7 @@ pub struct Item {
     pub kind: ItemKind,
 }
 
-/// What an instruction is.
+/// The kind of an instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
     /// `role: text`, a bare string, or an object with `role` and `content`.
@@ -104,7 +104,7 @@ pub struct Message {
     pub fields: Vec<Entry>,
 }
 
-/// What a call calls.
+/// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// `$name`: a directive, a declared or an imported function.

@@ -1,24 +1,24 @@
-//! What every request shares.
+//! The state behind every handler, made once when the server starts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use quillet_core::store::Health;
+use quillet_host::StoredOffer;
+use quillet_host::agent::AgentService;
+use quillet_host::sql::DatabaseTools;
 use quillet_prompt::PromptService;
 use quillet_tools::serve::HttpDoor;
 
-use crate::agent::AgentService;
 use crate::auth::Auth;
 use crate::browser::Browsers;
 use crate::config::ServerConfig;
 use crate::direct::Direct;
 use crate::host::Hosts;
-use crate::mcp::StoredOffer;
 use crate::metrics::Metrics;
 use crate::rate::RateLimiter;
 use crate::routes;
 use crate::services::Services;
-use crate::sql::DatabaseTools;
 
 /// What every request shares.
 #[derive(Debug)]

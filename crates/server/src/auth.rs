@@ -4,9 +4,9 @@ use std::hint::black_box;
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use quillet_host::agent::Who;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::agent::Who;
 use crate::config::ServerConfig;
 use crate::error::{ApiError, problem};
 use crate::rate::Client;

@@ -1,9 +1,9 @@
-//! Web pages as callers: who may, and what their browsers must be told.
+//! Web pages as callers: who may, and the headers that their browsers need.
 //!
-//! A page of any site can make its visitor's browser send a request to a
-//! service on the visitor's own machine, so requests that come from a page of another
-//! origin are refused unless that origin is permitted. Who a page is, its browser says in
-//! `Origin`, and where it sends none, in the fetch metadata.
+//! A page of any site can make its visitor's browser send a request to a service on the visitor's
+//! own machine, so requests that come from a page of another origin are refused unless that origin
+//! is permitted. The browser says which page it is in `Origin`, and where it sends none, in the
+//! fetch metadata.
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,

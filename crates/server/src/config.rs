@@ -1,18 +1,18 @@
-//! How the server behaves. Every limit has its default here.
+//! Settings of the HTTP server. Every limit has its default here.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use secrecy::SecretString;
 
-/// How the server behaves.
+/// Configuration of the HTTP server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// Address and port; port 0 picks a free one. Default `127.0.0.1:8080`.
     pub listen: SocketAddr,
-    /// Path before every route, such as `/ai-prompt-shell` (the deployed
-    /// clients' address). Default empty. `/healthz`, `/readyz` and `/metrics`
-    /// stay at the root, where probes look for them.
+    /// Path before every route, such as `/ai-prompt-shell` (where clients of that service look).
+    /// Default empty. `/healthz`, `/readyz` and `/metrics` stay at the root, where probes look for
+    /// them.
     pub prefix: String,
     /// Tokens of which a client must send one, as `Authorization: Bearer TOKEN`.
     /// Default none: everybody on the address may call.
@@ -102,7 +102,7 @@ impl Default for ServerConfig {
     }
 }
 
-/// How often one client may call.
+/// A rate limit for each client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// Requests a second in the long run.

@@ -67,6 +67,8 @@ pub(crate) async fn serve(
         }
     });
     let mut builder = http1::Builder::new();
+    // A client that closes its side has left, and its answer is dropped. `pipeline_flush` stays
+    // off: with it hyper takes a whole stream from us for a client that reads none of it.
     builder.max_buf_size(HEAD_BYTES).half_close(false);
     let connection = builder.serve_connection(io, service);
     tokio::pin!(connection);
@@ -117,7 +119,8 @@ enum Aside {
     Close(&'static str),
 }
 
-/// What a connection is doing.
+/// What a connection is doing. Atomics, since its task may move between threads; relaxed, since no
+/// other task touches them.
 #[derive(Debug)]
 struct Pulse {
     started: Instant,
@@ -139,6 +142,7 @@ impl Pulse {
     fn new() -> Self {
         Pulse {
             started: Instant::now(),
+            // From the first moment on, since a connection that sends nothing holds a place, too.
             phase: AtomicU8::new(HEAD),
             since: AtomicU64::new(0),
             blocked: AtomicU64::new(0),
@@ -208,7 +212,7 @@ impl Pulse {
     }
 }
 
-/// A socket that tells the pulse what passes.
+/// A socket that reports to the pulse what passes.
 struct Watched {
     stream: TcpStream,
     pulse: Arc<Pulse>,

@@ -221,7 +221,7 @@ fn common(config: &ServerConfig, is_open: bool, has_body: bool) -> Vec<(u16, &'s
     all
 }
 
-/// The body of an error, as routes there tell of one.
+/// The body of an error, as routes there give it.
 fn error(config: &ServerConfig, path: &str) -> Value {
     let (kind, schema) = match openai::shape(&config.prefix, path) {
         openai::Shape::OpenAi => ("application/json", "ErrorBody"),

@@ -1,5 +1,5 @@
-//! Errors on the wire: problem details (RFC 9457) with the members that the
-//! deployed clients read, and the one table from [`ServiceError`] to a status.
+//! Errors on the wire: problem details (RFC 9457) with the members that clients of ai-prompt-shell
+//! read, and the one table from [`ServiceError`] to a status.
 
 use std::time::Duration;
 
@@ -29,9 +29,9 @@ pub(crate) struct Problem {
     status: u16,
     /// What happened, for people.
     detail: String,
-    /// The status as text, as the deployed clients read it.
+    /// The status as text, as clients of ai-prompt-shell read it.
     code: String,
-    /// The same as `detail`, as the deployed clients read it.
+    /// The same as `detail`, as clients of ai-prompt-shell read it.
     message: String,
     /// Always `false`.
     success: bool,
@@ -55,7 +55,7 @@ pub(crate) struct Problem {
     /// The source that `line` and `column` are in, if it is not the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
-    /// How to mend it.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
     /// Where in a query it is: line and column, both from 1. Of the routes of databases.
@@ -111,7 +111,7 @@ pub(crate) fn problem(status: u16, error: &'static str, message: impl Into<Strin
 }
 
 impl ApiError {
-    /// Says how to mend it.
+    /// Says how to fix it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
@@ -159,7 +159,7 @@ impl ApiError {
         self.0.param.as_deref()
     }
 
-    /// The failure of the model that this tells of.
+    /// The failure of the model that this reports.
     pub(crate) fn model_failure(&self) -> Option<ModelErrorKind> {
         self.0.model
     }

@@ -26,7 +26,7 @@ pub(crate) struct Exchange {
     given: bool,
     /// The id that a route gave in place of one of ours.
     named: OnceLock<HeaderValue>,
-    /// Who asks.
+    /// The client.
     client: Client,
     /// Index into the routes of [`crate::metrics::Metrics`]; `usize::MAX` until a route has it.
     route: AtomicUsize,

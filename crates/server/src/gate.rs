@@ -48,6 +48,7 @@ pub(crate) async fn answer(
         true => tracing::enabled!(tracing::Level::INFO),
         false => tracing::enabled!(tracing::Level::DEBUG),
     };
+    // Copied only where they are logged: the request is gone by then.
     let (method, path) = is_logged
         .then(|| (request.method().clone(), request.uri().path().to_owned()))
         .unzip();
@@ -56,6 +57,8 @@ pub(crate) async fn answer(
     let exchange = Arc::new(exchange.by(client));
     let mut response = match admitted {
         Err(refusal) => *refusal,
+        // The routes that are asked most go around axum's router, which boxes a service, two
+        // futures and the body of each request.
         Ok(_) => match app.direct.find(request.method(), request.uri().path()) {
             Some(found) => {
                 let call = Call::new(app.clone(), exchange.clone(), found.index);
@@ -97,7 +100,7 @@ pub(crate) async fn answer(
     response
 }
 
-/// Who asks, or the answer to a request that does not get to its route.
+/// The client, or the answer to a request that does not get to its route.
 fn admitted(
     app: &App,
     peer: SocketAddr,
@@ -111,6 +114,7 @@ fn admitted(
     if head.is_of_page || !known.is(request, head) {
         let host = app.hosts.check(request.version(), request.uri(), headers);
         let host = host.map_err(refused)?;
+        // Browsers send no token with a preflight, so it is answered before one is asked for.
         if app.browsers.is_preflight(request.method(), headers) {
             return Err(Box::new(StatusCode::NO_CONTENT.into_response()));
         }
@@ -140,8 +144,8 @@ impl Known {
     }
 }
 
-/// What is looked for in the headers of every request, found in one pass over them: each
-/// look into the map would hash a name.
+/// What is looked for in the headers of every request, found in one pass over them: each look into
+/// the map would hash a name.
 #[derive(Debug, Default)]
 struct Head<'a> {
     /// Bytes of all headers.

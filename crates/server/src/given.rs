@@ -9,7 +9,7 @@ use crate::api::{body, members, words};
 use crate::error::{ApiError, problem};
 use crate::exchange::At;
 
-/// A JSON body, if there is one. What does not fit is answered with 422, as the origin does.
+/// A JSON body, if there is one. What does not fit is answered with 422, as table-chat does.
 #[derive(Debug)]
 pub(crate) struct MaybeBody<T>(pub(crate) Option<T>);
 

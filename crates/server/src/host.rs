@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, Uri, Version};
 
 use crate::error::{ApiError, problem};
 
-/// The names of a server, beside those of loopback and addresses.
+/// The names of a server, besides those of loopback and addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts(Vec<HostRule>);
 
@@ -44,7 +44,7 @@ pub(crate) struct Authority<'a> {
 
 impl Hosts {
     /// # Errors
-    /// The first entry that is none.
+    /// The first entry that is not a name.
     pub(crate) fn new(entries: &[String]) -> Result<Self, String> {
         let rule = |entry: &String| entry.parse::<HostRule>().map_err(|()| entry.clone());
         entries

@@ -4,92 +4,16 @@
 //! no traffic makes the memory grow. Names follow Prometheus' conventions; label
 //! values are routes, statuses and stable codes, never what a client sent.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use quillet_host::counters::{ByCode, Histogram, head, line};
 use quillet_prompt::{Counts, Usage};
 
 /// Statuses that are counted by themselves; the last place is for all others.
 const STATUSES: [u16; 16] = [
     200, 204, 304, 400, 401, 403, 404, 405, 408, 413, 422, 429, 500, 502, 503, 0,
 ];
-
-/// Upper bounds of the histograms' buckets, in microseconds.
-const BOUNDS: [u64; 16] = [
-    50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
-    1_000_000, 10_000_000, 60_000_000,
-];
-
-/// A distribution of times.
-#[derive(Debug, Default)]
-pub(crate) struct Histogram {
-    buckets: [AtomicU64; BOUNDS.len() + 1],
-    micros: AtomicU64,
-}
-
-impl Histogram {
-    pub(crate) fn record(&self, time: Duration) {
-        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let bucket = BOUNDS.partition_point(|bound| *bound < micros);
-        if let Some(bucket) = self.buckets.get(bucket) {
-            bucket.fetch_add(1, Ordering::Relaxed);
-        }
-        self.micros.fetch_add(micros, Ordering::Relaxed);
-    }
-
-    pub(crate) fn write(&self, out: &mut String, name: &str, labels: &str) {
-        let mut sum = 0;
-        let comma = if labels.is_empty() { "" } else { "," };
-        for (index, bucket) in self.buckets.iter().enumerate() {
-            sum += bucket.load(Ordering::Relaxed);
-            let bound = match BOUNDS.get(index) {
-                Some(micros) => seconds(*micros),
-                None => "+Inf".to_owned(),
-            };
-            line(
-                out,
-                &format!("{name}_bucket"),
-                &format!("{labels}{comma}le=\"{bound}\""),
-                sum,
-            );
-        }
-        let micros = self.micros.load(Ordering::Relaxed);
-        line(out, &format!("{name}_sum"), labels, seconds(micros));
-        line(out, &format!("{name}_count"), labels, sum);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.buckets
-            .iter()
-            .all(|bucket| bucket.load(Ordering::Relaxed) == 0)
-    }
-}
-
-/// Counts by stable code. For failures, so the lock is not on the usual way.
-#[derive(Debug, Default)]
-pub(crate) struct ByCode(Mutex<BTreeMap<&'static str, u64>>);
-
-impl ByCode {
-    pub(crate) fn count(&self, code: &'static str) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts.entry(code).or_default() += 1;
-    }
-
-    fn sum(&self) -> u64 {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.values().sum()
-    }
-
-    pub(crate) fn write(&self, out: &mut String, name: &str, help: &str) {
-        head(out, name, "counter", help);
-        for (code, count) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            line(out, name, &format!("code=\"{code}\""), count);
-        }
-    }
-}
 
 /// One route's counts.
 #[derive(Debug)]
@@ -368,17 +292,6 @@ impl Metrics {
     }
 }
 
-pub(crate) fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-}
-
-pub(crate) fn line(out: &mut String, name: &str, labels: &str, value: impl std::fmt::Display) {
-    let _ = match labels {
-        "" => writeln!(out, "{name} {value}"),
-        labels => writeln!(out, "{name}{{{labels}}} {value}"),
-    };
-}
-
 /// Counts of prompts and tools by name. Names are bounded by who counts.
 pub(crate) fn write_usage(out: &mut String, usage: &Usage) {
     let prompts = usage.prompts();
@@ -442,10 +355,6 @@ fn label(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('"', "\\\"")
         .replace('\n', "\\n")
-}
-
-fn seconds(micros: u64) -> String {
-    (micros as f64 / 1e6).to_string()
 }
 
 /// The process' resident memory, where the system says it in /proc.

@@ -34,7 +34,7 @@ pub(crate) async fn page(_call: Call) -> Response {
     (headers, PAGE).into_response()
 }
 
-/// Where the deployed origin had its page.
+/// Where ai-prompt-shell had its page.
 #[utoipa::path(get, path = "/swagger/index.html", tag = "operation", responses(
     (status = 308, description = "To `/docs`"),
 ))]

@@ -12,7 +12,7 @@ use crate::config::Rate;
 /// forgotten, which changes nothing for their owners.
 const MOST_CLIENTS: usize = 10_000;
 
-/// Who is counted: a token, or an address where there are none.
+/// What is counted: a token, or an address where there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Client(Caller, Option<IpAddr>);
 

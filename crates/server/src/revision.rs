@@ -1,6 +1,6 @@
 //! Which revision an answer is of, and answers that are at least of one.
 //!
-//! The revision of a definition is a part of the SHA-256 of its stored text, so that who wrote
+//! The revision of a definition is a part of the SHA-256 of its stored text, so that whoever wrote
 //! it knows it, whatever program did. A request may ask for no older one: the server then looks
 //! whether it knows that text, asks the store what has changed if not, and waits for a while.
 

@@ -24,13 +24,13 @@ use crate::metrics::Metrics;
 use crate::services::Services;
 use crate::{api, describe, health, mcp, openapi, sql};
 
-/// Where the routes of the prompt service are mounted: the seed's place, and
-/// the deployed origin's.
+/// Where the routes of the prompt service are mounted: as ai-prompt-shell documents them, and as
+/// its clients call them.
 const BASES: [&str; 2] = ["/api", "/api/v1"];
 
 /// Makes a handler with what the document says of it. A function, since the words of all routes
-/// together take megabytes: the router drops those of one before it makes the next, and the document
-/// is written when it is asked for.
+/// together take megabytes: the router drops those of one before it makes the next, and the
+/// document is written when it is asked for.
 pub(crate) type Make = fn() -> UtoipaMethodRouter<At>;
 
 /// One method of one path.
@@ -75,7 +75,7 @@ const OPENAI: &[Make] = &[
     || routes!(openai::responses::delete_response),
 ];
 
-/// The routes that the probes of seed 004's origin look for.
+/// The routes that probes written for Chat Shell look for.
 const ORIGIN_PROBE: &[Make] = &[
     || routes!(response::alive),
     || routes!(response::ready),

@@ -23,7 +23,7 @@ use crate::{connection, routes};
 /// How long to wait after the system refused to accept (out of file descriptors, say).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Why there is no server.
+/// The error of a server that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// The address is taken, or not this machine's.
@@ -44,7 +44,7 @@ pub enum ServerError {
         "the prefix {0:?} is not a path: it begins with a slash, ends without one, and has no braces, spaces, ? or #"
     )]
     Prefix(String),
-    /// An entry of the names that this server answers to is none.
+    /// An entry of [`ServerConfig::hosts`] is not a name.
     #[error(
         "{0:?} in server.hosts is no name: write NAME, NAME:PORT, *.NAME or *, without a scheme; names beyond ASCII in their xn-- form"
     )]
@@ -78,9 +78,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the port for a prompt service, or for all of [`Services`]. Loading the
-    /// service, and polling [`PromptService::watch`](quillet_prompt::PromptService::watch), is the caller's part; until the first
-    /// load has succeeded `/readyz` answers 503.
+    /// Opens the port for a prompt service, or for all of [`Services`]. Loading the service, and
+    /// polling [`PromptService::watch`](quillet_prompt::PromptService::watch), is the caller's
+    /// part; until the first load has succeeded `/readyz` answers 503.
     ///
     /// # Errors
     /// The configuration is not safe or not sound, or the address is taken.
@@ -105,7 +105,7 @@ impl Server {
         })
     }
 
-    /// The address that it listens on; tells the port where 0 was asked for.
+    /// The address that it listens on; gives the port where 0 was asked for.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.address
@@ -183,6 +183,7 @@ impl Port {
         self.connections.spawn(async move {
             let _open = Open::new(&app);
             connection::serve(app.clone(), router, stream, peer, stops).await;
+            // Held until here: places are for connections that are open.
             drop(place);
         });
     }
@@ -196,6 +197,7 @@ impl Port {
         tracing::info!(connections = self.connections.len(), "shutting down");
         tokio::select! {
             biased;
+            // First, so that a server at rest ends with nothing cut off even without time to drain.
             () = self.work_done() => return 0,
             () = tokio::time::sleep(self.app.config.drain_time) => {}
             never = self.accept(listener) => match never {},
@@ -213,8 +215,7 @@ impl Port {
     async fn work_done(&self) {
         self.connections.wait().await;
         if let Some(agents) = &self.app.agents {
-            agents.tasks.close();
-            agents.tasks.wait().await;
+            agents.finish().await;
         }
     }
 }

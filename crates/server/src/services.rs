@@ -1,13 +1,12 @@
-//! What a server serves: the prompt service, and what is set up besides it.
+//! What is handed to a server before it starts.
 
 use std::sync::Arc;
 
+use quillet_host::agent::AgentService;
+use quillet_host::sql::Databases;
 use quillet_prompt::PromptService;
 
-use crate::agent::AgentService;
-use crate::sql::Databases;
-
-/// What a server serves. Made of a prompt service alone, it has no agents and no databases.
+/// The services behind a server. Made of a prompt service alone, it has no agents and no databases.
 #[derive(Clone, Debug)]
 pub struct Services {
     /// Prompts, shared variables and tools.

@@ -1,9 +1,6 @@
 //! What stands where databases would, in a build without the feature `sql`: their routes say so.
 
-use std::sync::Arc;
-
 use quillet_core::build::Missing;
-use quillet_prompt::PromptService;
 
 use crate::routes::Make;
 
@@ -12,30 +9,8 @@ const SQL: Missing = Missing {
     feature: "sql",
 };
 
-/// Where the routes would be mounted: the origin's place.
+/// Where the routes would be mounted (see `sql/mod.rs`).
 pub(crate) const BASE: &str = "/api/v1";
-
-/// Databases, of which there are none.
-#[derive(Clone, Debug)]
-pub enum Databases {}
-
-/// Keeps the tools of a catalogue in step with the databases, of which there are none.
-#[derive(Clone, Debug)]
-pub struct DatabaseTools(Databases);
-
-impl DatabaseTools {
-    /// The tools of these databases in the catalogue of this service.
-    #[must_use]
-    pub fn new(databases: Databases, _: Arc<PromptService>) -> Self {
-        DatabaseTools(databases)
-    }
-
-    /// The databases.
-    #[must_use]
-    pub fn databases(&self) -> &Databases {
-        &self.0
-    }
-}
 
 /// Whether a path, without the server's prefix, is one of databases.
 pub(crate) fn has_path(path: &str) -> bool {

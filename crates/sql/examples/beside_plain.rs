@@ -1,4 +1,4 @@
-//! Prints the ranking beside BM25F alone for every file of questions in some folders, in one run:
+//! Compares the ranking with BM25F alone for every file of questions in some folders, in one run:
 //!
 //!     cargo run --release -p quillet-sql --example beside_plain -- FOLDER...
 //!

@@ -64,8 +64,8 @@ const QUESTIONS: [&str; 6] = [
     "list employees whose license needs an approval",
 ];
 
-/// What a reader without `pg_catalog` asks: tables, primary keys, columns. Comments come by name. The
-/// foreign keys are left out: asked for in this way they take minutes.
+/// What a reader without `pg_catalog` asks: tables, primary keys, columns. Comments come by name.
+/// The foreign keys are left out: asked for in this way they take minutes.
 const INFORMATION_SCHEMA: [&str; 3] = [
     "SELECT table_schema, table_name, table_type,
         obj_description((quote_ident(table_schema) || '.' || quote_ident(table_name))::regclass, 'pg_class')

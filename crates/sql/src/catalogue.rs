@@ -1,8 +1,8 @@
 //! What a database holds: schemas, tables, columns and keys, as plain data, and
 //! how names are found in it.
 //!
-//! Drivers fill it, everything else reads it. It is kept as JSON in the form that the API gives
-//! out (the origin's camelCase, with keys, foreign keys and values of enums added).
+//! Drivers fill it, everything else reads it. It is kept as JSON in the form that the API gives out
+//! (camelCase as table-chat's, with keys, foreign keys and values of enums added).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Dialect;
 
-/// What kind of relation it is.
+/// The type of a relation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TableType {
-    /// A table, also one that is divided into partitions.
+    /// A table, including one that is divided into partitions.
     #[default]
     #[serde(rename = "table")]
     Table,
@@ -149,7 +149,7 @@ pub struct Catalogue {
     names: Names,
 }
 
-/// How it rests: the same without what is derived.
+/// How it is stored: the same without what is derived.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kept {
@@ -252,7 +252,8 @@ impl Catalogue {
         }
     }
 
-    /// The name of a table that is most like a mistyped one, qualified unless it is on the search path.
+    /// The name of a table that is most like a mistyped one, qualified unless it is on the search
+    /// path.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Option<String> {
         let folded = name.to_lowercase();

@@ -12,7 +12,8 @@ pub enum ChainMode {
     /// A token budget decides which stages run, and every fallback is bounded by it.
     #[default]
     Budget,
-    /// Exactly seed 001: a table count decides, and fallbacks take all tables.
+    /// The chain as table-chat has it: the number of tables decides, and fallbacks take all of
+    /// them.
     Seed,
 }
 
@@ -42,17 +43,18 @@ pub struct SqlConfig {
     pub chain: ChainMode,
     /// The model that chooses tables and writes queries; the model's own default where `None`.
     pub model: Option<String>,
-    /// Up to this many tables phase 1 is skipped (seed: `TABLE_SELECTION_THRESHOLD`).
+    /// Up to this many tables phase 1 is skipped, in [`ChainMode::Seed`]. Default 3, table-chat's
+    /// `TABLE_SELECTION_THRESHOLD`.
     pub table_selection_threshold: usize,
-    /// Most tables that phase 1 may choose (seed: `MAX_SELECTED_TABLES`).
+    /// Most tables that phase 1 may choose (table-chat's `MAX_SELECTED_TABLES`). Default 10.
     pub max_selected_tables: usize,
-    /// Most tokens of phase 1's answer (seed: `PHASE1_MAX_TOKENS`).
+    /// Most tokens of phase 1's answer (table-chat's `PHASE1_MAX_TOKENS`). Default 256.
     pub phase1_max_tokens: u64,
-    /// Temperature of phase 1 (seed: `PHASE1_TEMPERATURE`).
+    /// Temperature of phase 1 (table-chat's `PHASE1_TEMPERATURE`). Default 0.1.
     pub phase1_temperature: f64,
-    /// Most tokens of phase 2's answer (origin: 4,096).
+    /// Most tokens of phase 2's answer. Default 4,096, as table-chat.
     pub phase2_max_tokens: u64,
-    /// Temperature of phase 2 (origin: 0.1).
+    /// Temperature of phase 2. Default 0.1, as table-chat.
     pub phase2_temperature: f64,
     /// Schemas whose whole text has at most this many tokens skip phase 1.
     pub full_schema_tokens: u64,
@@ -62,7 +64,8 @@ pub struct SqlConfig {
     pub schema_tokens: u64,
     /// Tables that ranking leaves for phase 1.
     pub candidates: usize,
-    /// Databases with more tables than this are ranked by words alone, also where there is an embedder.
+    /// Databases with more tables than this are ranked by words alone, even where there is an
+    /// embedder.
     pub embedded_tables: usize,
     /// Best tables by rank that are added to phase 1's choice.
     pub repair_tables: usize,
@@ -70,7 +73,7 @@ pub struct SqlConfig {
     pub repairs: u32,
     /// Earlier questions of the same talk that the model is shown with the next one.
     pub previous: usize,
-    /// The LIMIT that the model is asked to write (origin: 100).
+    /// The LIMIT that the model is asked to write. Default 100, as table-chat.
     pub default_limit: u64,
     /// Functions that queries may call besides those of the dialect's list.
     pub functions: Vec<String>,
@@ -78,9 +81,9 @@ pub struct SqlConfig {
     pub limits: QueryLimits,
     /// Bounds on one export.
     pub export_limits: QueryLimits,
-    /// Most rows of one result of a tool (origin: 100).
+    /// Most rows of one result of a tool. Default 100, as table-chat.
     pub tool_rows: usize,
-    /// Most characters of one result of a tool, rows or tables (origin: 10,000).
+    /// Most characters of one result of a tool, rows or tables. Default 10,000, as table-chat.
     pub tool_characters: usize,
     /// Connections to one database that are open at a time; more queries wait for their turn, as
     /// long as they may run. Each process has its own.
@@ -92,7 +95,7 @@ pub struct SqlConfig {
     pub catalogue_age: Duration,
     /// Words of the users and what they stand for.
     pub glossary: Glossary,
-    /// Most accepted pairs of a question and a query that a model is told as examples; 0 for none.
+    /// Most accepted pairs of a question and a query that a model is shown as examples; 0 for none.
     pub examples: usize,
     /// Most tokens of these.
     pub examples_tokens: u64,

@@ -23,7 +23,7 @@ pub struct QueryLimits {
 }
 
 impl Default for QueryLimits {
-    /// 1,000 rows (the origin's LIMIT), 16 MiB, 30 s (the origin's time).
+    /// 1,000 rows and 30 s, as table-chat, and 16 MiB.
     fn default() -> Self {
         QueryLimits {
             rows: 1_000,
@@ -33,7 +33,7 @@ impl Default for QueryLimits {
     }
 }
 
-/// How a connection is made.
+/// Options of connections.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
     /// Whether to do without TLS. Otherwise it is used where the server has it.
@@ -86,8 +86,8 @@ impl SecondJudge {
 }
 
 impl Default for ConnectOptions {
-    /// TLS where the server has it, 10 s to connect, 5 min to read a catalogue; no functions besides
-    /// the list, no powerful roles.
+    /// TLS where the server has it, 10 s to connect, 5 min to read a catalogue; no functions
+    /// besides the list, no powerful roles.
     fn default() -> Self {
         ConnectOptions {
             ssl_disabled: false,
@@ -100,7 +100,7 @@ impl Default for ConnectOptions {
     }
 }
 
-/// Is told how far a long piece of work is: `done` of `total` steps, and what is being done.
+/// Called with how far a long piece of work is: `done` of `total` steps, and what is being done.
 /// Called from any thread, often; must return at once.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64, &str) + Send + Sync);
 
@@ -152,7 +152,7 @@ pub trait Database: Send + Sync + fmt::Debug {
     }
 }
 
-/// What a first look at a database found.
+/// The result of checking a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// The server's version as it says it.
@@ -164,7 +164,7 @@ pub struct Checked {
     pub reader: String,
 }
 
-/// What kind of failure it was.
+/// The kind of a [`DatabaseError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatabaseErrorKind {
     /// It cannot be reached, or the connection broke.
@@ -181,7 +181,7 @@ pub enum DatabaseErrorKind {
     ReadOnly,
     /// It calls, makes or reads what a query may not, as the server itself understood it.
     Refused,
-    /// The role may do more than anybody should who runs queries of others.
+    /// The role may do more than one that runs queries of others should.
     Role,
     /// The server could not say what the query would do.
     Unjudged,
@@ -214,7 +214,7 @@ impl DatabaseErrorKind {
     }
 }
 
-/// What a database said instead of rows. Never carries a password.
+/// The error of a database. Never carries a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DatabaseError {
@@ -226,7 +226,7 @@ pub struct DatabaseError {
     pub native_code: Option<String>,
     /// The byte of the query that it is about, where the database says so.
     pub position: Option<usize>,
-    /// How to mend it, where the database says so.
+    /// How to fix it, where the database says so.
     pub hint: Option<String>,
 }
 

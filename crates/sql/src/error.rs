@@ -9,7 +9,7 @@ use crate::export::ExportError;
 use crate::guard::GuardError;
 use crate::url::UrlError;
 
-/// Why there is no answer.
+/// The error of a question or a query.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SqlError {
     /// There is no connection or table of that name.
@@ -134,7 +134,7 @@ impl SqlError {
         }
     }
 
-    /// The error with its place and its mend, so that a model can do better.
+    /// The error with its place and its fix, so that a model can do better.
     #[must_use]
     pub fn for_model(&self) -> String {
         let mut text = self.to_string();
@@ -151,7 +151,7 @@ impl SqlError {
         text
     }
 
-    /// How to mend it, where something is known.
+    /// How to fix it, where something is known.
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {

@@ -7,8 +7,11 @@
 //! [`Databases`] ties them together under the names that people gave their connections.
 //!
 //! The crate knows no provider and no HTTP. Models, stores and archives are contracts of core.
+//!
+//! Where comments name table-chat: that is the Python service whose HTTP API and chain of two
+//! prompts Quillet keeps, the latter as [`ChainMode::Seed`].
 
-// What serves a missing part alone is in no one's way.
+// Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(
     not(all(feature = "columnar", feature = "mysql", feature = "postgres")),
     allow(dead_code)

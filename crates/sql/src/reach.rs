@@ -1,4 +1,4 @@
-//! How a connection that fails is mended: what both servers have in common.
+//! How a connection that fails is fixed: what both servers have in common.
 
 use std::io;
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What a value is, whatever the database calls its type.
+/// The type of a value, whatever the database calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueType {
@@ -74,7 +74,7 @@ pub struct ColumnInfo {
     pub value_type: ValueType,
 }
 
-/// Why rows are missing at the end.
+/// The limit that cut rows off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Truncated {
@@ -95,7 +95,7 @@ impl Truncated {
     }
 }
 
-/// What a query gave.
+/// The result of a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
     /// Columns, in order.

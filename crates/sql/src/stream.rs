@@ -18,8 +18,8 @@ pub const BATCH_BYTES: usize = 1 << 20;
 /// Reading goes on when the future of a call is done. What it waits for counts as time of the
 /// query, so that nobody keeps a transaction open in the server for longer than a query may take.
 pub trait RowSink: Send {
-    /// Is told the columns, once: with the first rows, or at the end where there are none. A
-    /// query that fails before tells nothing.
+    /// Takes the columns, once: with the first rows, or at the end where there are none. A query
+    /// that fails before passes nothing on.
     ///
     /// # Errors
     /// Nothing more is wanted.
@@ -36,7 +36,7 @@ pub trait RowSink: Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop;
 
-/// How a query ended that did not fail.
+/// The end of a query that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// All of its rows were taken.

@@ -62,8 +62,8 @@ fn read(setting: &str, path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// Checks a certificate that is itself one of those that are trusted, as `openssl req -x509` makes
-/// it: that it is in force, and with a `name` that it is for that name, which may be its common name
-/// where it has no others, as libpq has it.
+/// it: that it is in force, and with a `name` that it is for that name, which may be its common
+/// name where it has no others, as libpq has it.
 ///
 /// # Errors
 /// It is not in force or for another name.
@@ -111,7 +111,8 @@ impl Read {
     fn of(certificate: &[u8]) -> Option<Read> {
         const COMMON_NAME: &[u8] = &[0x06, 3, 0x55, 0x04, 0x03];
         const OTHER_NAMES: &[u8] = &[0x06, 3, 0x55, 0x1D, 0x11];
-        // TBSCertificate ::= SEQUENCE { [0] version, serial, algorithm, issuer, validity, subject, … }
+        // TBSCertificate ::= SEQUENCE { [0] version, serial, algorithm, issuer, validity, subject,
+        // … }
         let (_, whole, _) = element(certificate)?;
         let (_, mut fields, _) = element(whole)?;
         if fields.first() == Some(&0xA0) {

@@ -8,7 +8,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 
 use crate::Dialect;
 
-/// Where a database is and who asks.
+/// The address of a database, with its user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectionUrl {
     /// Whose SQL it speaks.
@@ -30,7 +30,7 @@ pub struct ConnectionUrl {
     text: String,
 }
 
-/// What is wrong with an address. Does not repeat the password.
+/// The error of an address. Does not repeat the password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct UrlError {
@@ -155,7 +155,8 @@ impl ConnectionUrl {
     }
 }
 
-/// Without the password: `****` stands for it (the origin's mask). Settings that may hold a secret are masked as well.
+/// Without the password: `****` stands for it (table-chat's mask, which its clients know). Settings
+/// that may hold a secret are masked as well.
 impl fmt::Display for ConnectionUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = &self.path {

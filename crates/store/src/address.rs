@@ -1,4 +1,4 @@
-//! Store addresses: what they may look like, and what is wrong with the others.
+//! Addresses of stores: their forms, and the errors of those that have none of them.
 //!
 //! | address | store |
 //! |---|---|
@@ -52,16 +52,16 @@ pub enum Address {
     Redis(RedisAddress),
 }
 
-/// Where and how to reach Redis.
+/// The address of Redis: one server, a cluster, or sentinels, with login and TLS.
 #[derive(Clone, Debug)]
 pub struct RedisAddress {
     /// Which nodes there are.
     pub deployment: Deployment,
     /// Encrypted.
     pub tls: bool,
-    /// Who we are to the nodes that hold the data.
+    /// The login for the nodes that hold the data.
     pub login: Login,
-    /// Who we are to the sentinels.
+    /// The login for the sentinels.
     pub sentinel_login: Login,
     /// Number of the database; 0 in a cluster.
     pub db: i64,

@@ -1,12 +1,12 @@
-//! Where prompts, shared variables and tools rest, where conversations do and what is
-//! learned about databases, and what replicas share about runs: in memory, in a watched folder, in Redis.
-//! [`open`] makes a store of definitions from an address, [`open_sessions`], [`open_runs`]
-//! and [`open_archive`] the others.
+//! Where prompts, shared variables and tools are stored, conversations, and what is learned about
+//! databases, and what replicas share about runs: in memory, in a watched folder, in Redis.
+//! [`open`] makes a store of definitions from an address, [`open_sessions`], [`open_runs`] and
+//! [`open_archive`] the others.
 //!
-//! This crate alone knows how bytes rest. It does not know what they mean: it
-//! hands out JSON texts under typed keys and says when one has changed.
+//! This crate alone knows how bytes are stored. It does not know what they mean: it hands out JSON
+//! texts under typed keys and says when one has changed.
 
-// What serves a missing part alone is in no one's way.
+// Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(feature = "redis"), allow(dead_code))]
 
 pub mod address;

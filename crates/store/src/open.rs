@@ -1,4 +1,4 @@
-//! What rests where: one place that makes each keeper from an address.
+//! Opening stores: one place that makes each of them from an address.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,8 +39,8 @@ pub async fn open(address: &str, options: &StoreOptions) -> Result<Arc<dyn Store
     }
 }
 
-/// Opens the sessions at an address of the same forms. A folder keeps none: they
-/// rest in memory then.
+/// Opens the sessions at an address of the same forms. A folder keeps none: they are in memory
+/// then.
 ///
 /// # Errors
 /// As [`open`].
@@ -61,8 +61,8 @@ pub async fn open_sessions(
     }
 }
 
-/// Opens what was learned about databases, at an address of the same forms. A folder
-/// keeps none of it: it rests in memory then.
+/// Opens what was learned about databases, at an address of the same forms. A folder keeps none of
+/// it: it is in memory then.
 ///
 /// # Errors
 /// As [`open`].

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How stores are opened. Every limit has a default; an address may override
-/// the ones that belong to it (`?prefix=`, `?ca=`, `?insecure=`).
+/// Options of stores. Every limit has a default; an address may override the ones that belong to it
+/// (`?prefix=`, `?ca=`, `?insecure=`).
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     /// What Redis keys begin with, `shenma:` unless set.

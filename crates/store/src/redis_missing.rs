@@ -1,4 +1,5 @@
-//! What stands where Redis would, in a build without the feature `redis`: the same doors, closed.
+//! What stands where Redis would, in a build without the feature `redis`: the same functions, which
+//! fail with what is missing.
 
 use std::sync::Arc;
 

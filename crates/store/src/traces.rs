@@ -38,7 +38,7 @@ static PART: Part = Part {
 /// Traces after which the oldest are looked for.
 const PRUNE_EVERY: u64 = 64;
 
-/// Bounds of kept traces.
+/// Bounds of stored traces.
 #[derive(Clone, Debug)]
 pub struct TraceOptions {
     /// Most traces; 10,000. The oldest make room.

@@ -1,8 +1,7 @@
 //! CPU time of every format on the prompts of `benches/formats/prompts.py`.
 //!
-//! `benches/run-formats` runs this beside the formats' references. The
-//! argument is the file of prompts; each line is
-//! `format TAB prompt TAB compile TAB render`, in nanoseconds.
+//! `benches/run-formats` compares this with the formats' reference implementations. The argument is
+//! the file of prompts; each line is `format TAB prompt TAB compile TAB render`, in nanoseconds.
 
 mod formats_prompts;
 mod measure;

@@ -1,7 +1,7 @@
 //! CPU time of the `go` format on four typical prompts, and the time of ten
 //! tool calls in one template.
 //!
-//! `benches/run` runs this beside real Go and prints the ratios. Each line is
+//! `benches/run` compares this with real Go and prints the ratios. Each line is
 //! `what TAB prompt TAB nanoseconds`.
 
 mod measure;

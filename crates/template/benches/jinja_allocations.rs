@@ -1,5 +1,5 @@
-//! Allocations of the `jinja` format beside minijinja, on four typical prompts.
-//! Apart from `jinja` because counting them takes time. Each line is
+//! Allocations of the `jinja` format and of minijinja, on four typical prompts. Apart from `jinja`
+//! because counting them takes time. Each line is
 //! `what TAB prompt TAB minijinja's allocations TAB ours`.
 
 mod jinja_prompts;

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 /// Buffers that a thread keeps: as many as prompts have messages.
 const MOST_KEPT: usize = 8;
-/// Larger ones are not kept; their text is handed out without a copy.
+/// Larger ones are not reused; their text is handed out without a copy.
 const MOST_BYTES: usize = 64 << 10;
 /// Room for a short prompt, so that it is not moved while it grows.
 const FIRST_BYTES: usize = 256;

@@ -47,7 +47,7 @@ impl From<Vec<Value>> for Arguments {
     }
 }
 
-/// Why a late-bound function gave no value.
+/// The error of a late-bound call.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct CallError {
@@ -66,9 +66,9 @@ impl CallError {
 
 /// The functions that exist at render time. One render sees one snapshot.
 ///
-/// An error that this returns ends the render. Who wants a failed call to leave a
-/// default in the text returns the default as [`Value::standing_in`]: a template
-/// that looks into it finds nothing, in every format, and goes on.
+/// An error that this returns ends the render. To have a failed call leave a default in the text,
+/// return the default as [`Value::standing_in`]: a template that looks into it finds nothing, in
+/// every format, and goes on.
 pub trait Functions: Send + Sync {
     /// Whether there is a function of that name.
     fn contains(&self, name: &str) -> bool;

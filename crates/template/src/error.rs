@@ -7,7 +7,7 @@ use quillet_core::{Diagnostic, Position, Span};
 use crate::Source;
 use crate::limits::Limit;
 
-/// Why sources do not compile: everything that was found.
+/// The error of sources that do not compile: everything that was found.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", self.first())]
 pub struct CompileError {
@@ -43,7 +43,7 @@ impl CompileError {
     }
 }
 
-/// What kind of failure it was.
+/// The kind of a [`RenderError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// A variable is not there, and the template is strict.
@@ -76,7 +76,7 @@ impl ErrorKind {
     }
 }
 
-/// Why a render failed.
+/// The error of a render.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct RenderError {
@@ -92,7 +92,7 @@ pub struct RenderError {
     pub span: Option<Span>,
     /// The place for people.
     pub position: Option<Position>,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 

@@ -91,14 +91,15 @@ pub enum Missing {
     Empty,
 }
 
-/// How to compile.
+/// Options of compiling.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
     /// What happens when a variable is missing at render time.
     pub missing: Missing,
     /// Variables that are not there and that it is an error to read, whatever `missing` says.
-    /// Who asks for these has looked at the references: a name that is declared without a value
-    /// stays nothing; to ask whether a name is true is not to read it. Only Jinja's formats ask; in the others every name of a template is read.
+    /// Whoever asks for these has looked at the references: a name that is declared without a value
+    /// stays nothing; to ask whether a name is true is not to read it. Only Jinja's formats ask; in
+    /// the others every name of a template is read.
     pub required: Vec<String>,
     /// How the text says where messages begin and end. A format whose language
     /// says so itself does not ask.

@@ -39,7 +39,7 @@ pub struct Limits {
     pub calls: usize,
     /// Late-bound calls that run at the same time. Default 64.
     pub concurrency: usize,
-    /// Wall time of the whole render, calls included. Default 500 ms.
+    /// Wall time of the whole render, calls included. Default 500 ms, as ai-prompt-shell documents.
     pub time: Duration,
 }
 

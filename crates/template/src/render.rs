@@ -325,6 +325,7 @@ fn evaluate(
     entry: &mut Entry,
     written: usize,
 ) -> Result<(), Box<RenderError>> {
+    // The limit is on all entries together.
     let limits = Limits {
         output_bytes: render.limits.output_bytes.saturating_sub(written),
         ..*render.limits

@@ -12,7 +12,7 @@ use crate::structure;
 /// A piece of a rendered text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Who wrote it.
+    /// What wrote it.
     pub kind: SegmentKind,
     /// The text; never empty.
     pub text: String,
@@ -23,7 +23,7 @@ pub struct Segment {
     pub source: Option<String>,
 }
 
-/// Who wrote a piece of a rendered text.
+/// The origin of a piece of rendered text: the template, or a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentKind {
     /// The template.

@@ -1,5 +1,5 @@
-//! Which addresses a tool may connect to. Pure rules; who looks names up and
-//! connects is in [`network`](crate::network).
+//! Which addresses a tool may connect to. Pure rules; looking names up and connecting is the part
+//! of [`network`](crate::network).
 //!
 //! Definitions of tools come from the operator's store, and most tools live
 //! beside the service, so by default private and loopback addresses are
@@ -15,7 +15,7 @@ use quillet_core::address::is_metadata_name;
 use serde::Deserialize;
 use url::{Host, Url};
 
-/// How far tools may reach.
+/// The range of addresses that tools may reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -49,7 +49,7 @@ pub enum AllowRule {
     Network(IpAddr, u8),
 }
 
-/// Why an address must not be used.
+/// The reason why an address must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
     /// The address is of a class that the policy denies.
@@ -161,7 +161,7 @@ fn check_name(name: &str) -> Result<(), Denied> {
 /// standard's repairs (backslashes, blanks, tabs) hide where a url really leads.
 ///
 /// # Errors
-/// What is wrong with it, and the mend.
+/// What is wrong with it, and the fix.
 pub fn parse_url(text: &str) -> Result<Url, Denied> {
     if let Some(bad) = text
         .chars()
@@ -187,6 +187,7 @@ fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
         let drop = u32::from(width.saturating_sub(bits));
         a.checked_shr(drop).unwrap_or(0) == b.checked_shr(drop).unwrap_or(0)
     };
+    // An IPv4 address may come in the form of IPv6 (`::ffff:10.1.2.3`).
     match (network, address.to_canonical()) {
         (IpAddr::V4(n), IpAddr::V4(a)) => same(n.to_bits().into(), a.to_bits().into(), 32),
         (IpAddr::V6(n), IpAddr::V6(a)) => same(n.to_bits(), a.to_bits(), 128),

@@ -26,24 +26,24 @@ pub struct ToolsConfig {
     pub redirects: usize,
     /// Which addresses tools may connect to.
     pub addresses: AddressPolicy,
-    /// Certificates in PEM that are trusted beside the system's, for tools
-    /// whose certificates come from the operator's own authority.
+    /// Certificates in PEM that are trusted besides the system's, for tools whose certificates come
+    /// from the operator's own authority.
     pub ca_file: Option<PathBuf>,
-    /// Where modules are and what they want to be told, by the `module` of a definition.
+    /// Where modules are and which headers they want, by the `module` of a definition.
     pub modules: BTreeMap<String, ModuleConfig>,
     /// MCP servers that definitions may name.
     pub mcp_servers: BTreeMap<String, McpServerConfig>,
-    /// Whether a definition may itself say which program to start as an MCP
-    /// server. Off by default: who can write to the store could run anything here.
+    /// Whether a definition may itself say which program to start as an MCP server. Off by default:
+    /// whoever can write to the store could run anything here.
     pub allow_stdio: bool,
     /// The longest that starting an MCP server and greeting it may take.
     /// Written `mcp_start_ms`. Default 30 s.
     #[serde(rename = "mcp_start_ms", deserialize_with = "millis")]
     pub mcp_start: Duration,
-    /// The longest that a request waits for an MCP server's greeting, or for its list of
-    /// tools; the attempt goes on behind it, and after a failure nobody waits. Written
-    /// `mcp_wait_ms`. Unless set 3 s where servers are greeted ahead
-    /// ([`Tools::greet`](crate::Tools::greet)), and as long as `mcp_start` elsewhere.
+    /// The longest that a request waits for an MCP server's greeting, or for its list of tools; the
+    /// attempt goes on in the background, and after a failure nobody waits. Written `mcp_wait_ms`.
+    /// Unless set 3 s where servers are greeted ahead ([`Tools::greet`](crate::Tools::greet)), and
+    /// as long as `mcp_start` elsewhere.
     #[serde(rename = "mcp_wait_ms", deserialize_with = "some_millis")]
     pub mcp_wait: Option<Duration>,
     /// The longest that one call of an agent to a tool of an MCP server may take.
@@ -59,8 +59,7 @@ pub struct ToolsConfig {
     /// The folder that the built-in tools `read_file` and `list_files` see. None of
     /// them where it is not set.
     pub workspace: Option<PathBuf>,
-    /// Knowledge bases behind the origin's HTTP interface, in place of those of the
-    /// own store.
+    /// Knowledge bases behind Chat Shell's HTTP interface, in place of those of our own store.
     pub rag: RemoteKnowledgeConfig,
 }
 
@@ -96,7 +95,7 @@ pub struct McpServerConfig {
     pub headers: BTreeMap<String, SecretString>,
 }
 
-/// How an MCP server at an address is spoken to.
+/// The transport of an MCP server at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum McpWire {
@@ -109,9 +108,8 @@ pub enum McpWire {
     Sse,
 }
 
-/// Where modules are that the configuration does not name: the catalogue
-/// answers from the shared variable `modules:<module>`, field `url` (note A,
-/// "tool address").
+/// Where modules are that the configuration does not name: the catalogue answers from the shared
+/// variable `modules:<module>`, field `url`.
 pub trait ModuleUrls: Send + Sync + std::fmt::Debug {
     /// The base url of a module, if anybody registered it.
     fn base_url<'a>(&'a self, module: &'a str) -> BoxFuture<'a, Option<String>>;
@@ -147,13 +145,13 @@ fn some_millis<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Duration>,
     millis(reader).map(Some)
 }
 
-/// What is wrong with the configuration.
+/// The error of a wrong configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {message}")]
 pub struct ConfigError {
     /// The setting, such as `tools.modules.translator.base_url`.
     pub setting: String,
-    /// What is wrong and how to mend it.
+    /// What is wrong and how to fix it.
     pub message: String,
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
 
-/// Callers wait until their deadline; a tool gives up a little earlier, so that
-/// its failure is still told as one.
+/// Callers wait until their deadline; a tool gives up a little earlier, so that its failure is
+/// still reported as one.
 const MARGIN: Duration = Duration::from_millis(20);
 
 /// The longest that one call of a tool takes.

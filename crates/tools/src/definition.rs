@@ -1,6 +1,6 @@
-//! What a tool definition says: the seed's JSON and the deployed origin's
-//! (`restful`, `grpc` objects), read into one shape. Says nothing about whether
-//! the tool can be reached.
+//! What a tool definition says, read into one shape. ai-prompt-shell documents one form (`url` at
+//! the top) and its code reads another (`restful`, `grpc` objects); stores have both. Says nothing
+//! about whether the tool can be reached.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(crate) struct RestfulDefinition {
     /// Absolute or relative to the module's base; may have `{argument}` in path and query.
     pub(crate) url: String,
     pub(crate) method: Method,
-    /// Whether the body is the list of arguments in order, as the deployed origin sends it.
+    /// Whether the body is the list of arguments in order, as ai-prompt-shell sends it.
     pub(crate) array: bool,
 }
 
@@ -233,8 +233,8 @@ fn kind(reader: &mut Reader<'_>, top: Part<'_>) -> Option<&'static str> {
     known
 }
 
-/// A field of the type's own object, or of the definition itself, where seed
-/// 000 has it; and the part that has it.
+/// A field of the type's own object, or of the definition itself, where ai-prompt-shell documents
+/// it; and the part that has it.
 fn either<'t>(
     reader: &mut Reader<'_>,
     own: Part<'t>,
@@ -264,7 +264,7 @@ fn restful(reader: &mut Reader<'_>, top: Part<'_>, own: Part<'_>) -> Option<Rest
     })
 }
 
-/// Seed 000 has no method; its tools take a JSON object, so they are POSTed.
+/// The documented form has no method; its tools take a JSON object, so they are POSTed.
 fn method(reader: &mut Reader<'_>, top: Part<'_>, own: Part<'_>) -> Method {
     let (part, Some(named)) = either(reader, own, top, "method") else {
         return Method::POST;
@@ -295,7 +295,7 @@ fn grpc(
         "headers",
     ];
     reader.only(own, &KEYS);
-    // The deployed origin calls "<module>/<name>".
+    // ai-prompt-shell calls "<module>/<name>".
     let (_, method) = either(reader, own, top, "method");
     let method = method.or_else(|| reader.string(top, "name"));
     let method = method.unwrap_or_default();

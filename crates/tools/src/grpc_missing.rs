@@ -1,4 +1,5 @@
-//! What stands where gRPC would, in a build without the feature `grpc`: no definition becomes a tool.
+//! What stands where gRPC would, in a build without the feature `grpc`: no definition becomes a
+//! tool.
 
 use std::convert::Infallible;
 use std::path::Path;

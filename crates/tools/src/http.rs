@@ -12,7 +12,7 @@ use url::Url;
 use crate::address::{Denied, parse_url};
 use crate::network::{Network, denied, whole_story};
 
-/// How much of a failed answer is told (the deployed origin tells as much).
+/// Most bytes of a failed answer's body that the error repeats, as in ai-prompt-shell.
 const ERROR_BODY_BYTES: usize = 1024;
 
 /// One request, before any redirect.
@@ -53,6 +53,8 @@ impl Http {
             return Ok(client);
         }
         let made = make_client(&self.network)?;
+        // `get_or_init` has no place for an error. Of two that are made at the same time one is
+        // dropped.
         Ok(self.client.get_or_init(|| made))
     }
 
@@ -85,7 +87,8 @@ impl Http {
         Err(ToolError::new(ToolErrorKind::Refused, message))
     }
 
-    /// Reads an answer, at most [`ToolsConfig::response_bytes`](crate::ToolsConfig::response_bytes) of it.
+    /// Reads an answer, at most [`ToolsConfig::response_bytes`](crate::ToolsConfig::response_bytes)
+    /// of it.
     pub(crate) async fn read(&self, mut response: Response) -> Result<Bytes, ToolError> {
         let most = self.response_bytes;
         if response
@@ -112,6 +115,8 @@ impl Http {
 fn make_client(network: &Network) -> Result<Client, ToolError> {
     let builder = || {
         Client::builder()
+            // The resolver checks every address, so nothing may go around it: neither redirects nor
+            // a proxy, which would look names up by itself.
             .dns_resolver(network.clone())
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()

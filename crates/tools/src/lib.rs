@@ -1,7 +1,10 @@
-//! Tools that definitions describe, behind HTTP addresses, gRPC methods and MCP
-//! servers; all tools that an MCP server lists; and [built-in ones](builtin) for
-//! search, documents and files. This crate owns the wire protocols; who calls a tool, and when, is
-//! not its business, and neither is where definitions rest.
+//! Tools that definitions describe, behind HTTP addresses, gRPC methods and MCP servers; all tools
+//! that an MCP server lists; and [built-in ones](builtin) for search, documents and files. This
+//! crate owns the wire protocols; who calls a tool, and when, is not its business, and neither is
+//! where definitions are stored.
+//!
+//! Where comments name ai-prompt-shell or Chat Shell: those are the Go service of prompts and the
+//! Python service of agents whose definitions of tools and whose clients Quillet serves.
 //!
 //! ```no_run
 //! use quillet_core::tool::{ToolBuilder, ToolContext};
@@ -15,7 +18,7 @@
 //! # Ok(()) }
 //! ```
 
-// What serves a missing part alone is in no one's way.
+// Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(all(feature = "grpc", feature = "mcp")), allow(dead_code))]
 
 pub mod address;

@@ -37,7 +37,7 @@ impl Lookup for SystemLookup {
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub(crate) policy: Arc<AddressPolicy>,
-    /// Certificates in PEM that are trusted beside the system's.
+    /// Certificates in PEM that are trusted besides the system's.
     pub(crate) trusted: Option<Arc<[u8]>>,
     lookup: Arc<dyn Lookup>,
 }

@@ -18,8 +18,8 @@ pub(crate) fn nothing() -> Json {
 /// The parameter of an undeclared tool that takes the positional arguments.
 pub(crate) const REST: &str = "arguments";
 
-/// The schema of a tool whose definition says nothing of its parameters: the list of
-/// positional arguments, as the deployed origin sends it, or anything by name.
+/// The schema of a tool whose definition says nothing of its parameters: the list of positional
+/// arguments, as ai-prompt-shell sends it, or anything by name.
 pub(crate) fn undeclared() -> Json {
     let list = json!({"type": "array", "description": "The arguments in order; the tool declares none by name."});
     json!({"type": "object", "properties": {REST: list}})
@@ -74,9 +74,9 @@ pub(crate) fn named<'a>(
     Ok(names.into_iter().zip(positional.iter().cloned()).collect())
 }
 
-/// The schema under a key, if there is one. Authors write a JSON Schema, the
-/// seed's list of `{name, type, default, description, required}`, or an object
-/// of name to schema; the last two become a JSON Schema of an object.
+/// The schema under a key, if there is one. Authors write a JSON Schema, ai-prompt-shell's list of
+/// `{name, type, default, description, required}`, or an object of name to schema; the last two
+/// become a JSON Schema of an object.
 pub(crate) fn schema(reader: &mut Reader<'_>, part: Part<'_>, key: &str) -> Option<Json> {
     match part.get(key)? {
         Json::Array(items) if items.is_empty() => None,

@@ -1,5 +1,5 @@
-//! MCP servers that are kept between requests, so that each does not greet and
-//! list anew, and let go when nobody asked for a while.
+//! MCP servers that are kept between requests, so that not each greets and lists again, and let go
+//! when nobody asked for a while.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -81,7 +81,7 @@ impl Kept {
         let now = Instant::now();
         let (mut stay, mut gone) = (Vec::new(), Vec::new());
         for (server, seen) in self.servers.drain(..) {
-            // Somebody beside the pool has it.
+            // Somebody besides the pool has it.
             let seen = if Arc::strong_count(&server) > 1 {
                 now
             } else {

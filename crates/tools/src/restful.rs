@@ -1,7 +1,6 @@
-//! Tools behind HTTP addresses: POST, PUT and PATCH send a JSON object, GET
-//! and DELETE a query string, `{argument}` in the url is filled in, and a tool
-//! that asks for it, or declares no parameters, gets the list of arguments that the
-//! deployed origin sends.
+//! Tools behind HTTP addresses: POST, PUT and PATCH send a JSON object, GET and DELETE a query
+//! string, `{argument}` in the url is filled in, and a tool that asks for it, or declares no
+//! parameters, gets the list of arguments that ai-prompt-shell sends.
 
 use std::sync::Arc;
 

@@ -54,7 +54,7 @@ impl Returns {
         self.schema.is_none() && self.path.is_empty()
     }
 
-    /// Whether the definition promises a text, a number or a truth value.
+    /// Whether the definition promises a text, a number or a boolean.
     pub(crate) fn is_scalar(&self) -> bool {
         let kind = self.schema.as_ref().and_then(kind_of);
         self.path.is_empty() && matches!(kind, Some("string" | "integer" | "number" | "boolean"))

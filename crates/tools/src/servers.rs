@@ -1,6 +1,6 @@
-//! The servers that tools have in common: two tools of one server share its
-//! connection, its descriptors or its session. A server lives as long as a
-//! tool names it, so that reloading definitions keeps what is still used.
+//! Connections that tools share: two tools of one server have one connection, one set of
+//! descriptors or one session. A server lives as long as a tool names it, so that reloading
+//! definitions keeps what is still used.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::network::Network;
 use crate::pool::Pool;
 use crate::{grpc, mcp};
 
-/// The servers that tools have in common.
+/// The gRPC and MCP servers of all tools.
 #[derive(Debug)]
 pub(crate) struct Servers {
     http: Arc<Http>,
@@ -87,8 +87,8 @@ impl Servers {
         }
     }
 
-    /// As [`Servers::mcp`], and kept for a while after its last tool is gone: the
-    /// next request usually names the same servers.
+    /// As [`Servers::mcp`], and held for a while after its last tool is gone: the next request
+    /// usually names the same servers.
     pub(crate) fn pooled(&self, endpoint: mcp::Endpoint) -> Arc<mcp::Server> {
         let server = self.mcp(endpoint);
         self.pool.keep(&server);

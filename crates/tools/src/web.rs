@@ -1,5 +1,5 @@
-//! Requests that scripts make. Scripts may come from anybody, so they reach public addresses, and of
-//! the others only those that `tools.addresses.allow` names, whatever tools may reach.
+//! Requests that scripts make. Scripts may come from anybody, so they reach public addresses, and
+//! of the others only those that `tools.addresses.allow` names, whatever tools may reach.
 
 use bytes::Bytes;
 use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
@@ -29,7 +29,7 @@ impl Tools {
     /// hop is checked, with all addresses of its name.
     ///
     /// # Errors
-    /// The request is none, an address is refused, or there is no whole answer.
+    /// The request is not valid, an address is refused, or there is no whole answer.
     pub async fn fetch(&self, request: WebRequest) -> Result<WebAnswer, ToolError> {
         let request = read(request)?;
         let limit = Limit {

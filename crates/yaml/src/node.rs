@@ -15,7 +15,7 @@ pub struct Node {
     pub data: Data,
 }
 
-/// What a node is.
+/// The data of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// A string, number, boolean or null.
@@ -37,7 +37,7 @@ pub struct Scalar {
     pub style: Style,
 }
 
-/// How a scalar was written.
+/// The style in which a scalar was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Style {
     /// Without quotes.

@@ -1,6 +1,6 @@
 //! What a caller asks of the reader.
 
-/// How much a text may hold, and what is an error in it.
+/// Limits of a text, and what is an error in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The code of every finding.
@@ -40,7 +40,7 @@ pub enum Tags {
     Refuse,
 }
 
-/// What becomes of a key that stands twice.
+/// How keys that stand twice are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicates {
     /// An error that names both places; the tree keeps the first.

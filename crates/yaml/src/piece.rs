@@ -23,7 +23,8 @@ struct Run {
 }
 
 impl<'a> Piece<'a> {
-    /// A part of a file as it stands. A span that cuts a character, or lies outside of the file, is empty.
+    /// A part of a file as it stands. A span that cuts a character, or lies outside of the file, is
+    /// empty.
     #[must_use]
     pub fn of(file: &'a str, span: Span) -> Self {
         let text = file.get(span.start..span.end).unwrap_or_default();

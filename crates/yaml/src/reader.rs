@@ -15,7 +15,7 @@ use crate::{scalar, trap};
 /// More findings than these about one file help nobody, and each costs a search for its place.
 const MOST_FINDINGS: usize = 100;
 
-/// Something wrong, before anybody has looked for its line and column.
+/// A problem in a text, before its line and column are computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Where, in the file's bytes.
@@ -24,7 +24,7 @@ pub struct Problem {
     pub message: String,
     /// Where the same thing stood first; its line ends the sentence.
     pub first: Option<Span>,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl Problem {
         self
     }
 
-    /// Adds how to mend it.
+    /// Adds how to fix it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

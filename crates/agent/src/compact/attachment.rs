@@ -1,8 +1,8 @@
 //! Where the attachments of a text are.
 //!
-//! Front ends put the text of files into messages in one of these forms (note 1.7
-//! on seed 004): `<attachment>…</attachment>`, and what follows a line that begins
-//! with `[Attachment 1 …]`, `[File Content…]` or `[Document…]`.
+//! Front ends put the text of files into messages in one of these forms:
+//! `<attachment>…</attachment>`, and what follows a line that begins with `[Attachment 1 …]`,
+//! `[File Content…]` or `[Document…]`.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! The messages of a run, each counted at most once.
+//! What compaction works on: messages with their token counts, so that a turn costs the counting of
+//! what is new and not of the whole conversation.
 
 use std::fmt;
 use std::sync::Arc;

@@ -54,7 +54,7 @@ impl Caps {
 }
 
 impl Counted {
-    /// Cuts the whole message anew.
+    /// Cuts the whole message again.
     pub(super) fn set_caps(&mut self, caps: Caps, counter: &dyn TokenCounter) {
         if caps == self.caps {
             return;

@@ -1,10 +1,10 @@
 //! Cutting a conversation so that it fits into a model's window.
 //!
-//! [`Conversation`] holds the messages of a run and counts each of them at most once.
-//! [`fit`] is called before every call of the model and mostly does nothing; where
-//! the conversation is over the trigger, the seed's three strategies are applied
-//! in the seed's order until it is at the target:
-//! attachments, the middle, then token by token.
+//! [`Conversation`] holds the messages of a run and counts each of them at most once. [`fit`] is
+//! called before every call of the model and mostly does nothing; where the conversation is over
+//! the trigger, three strategies are applied one after the other until it is at the target:
+//! attachments are cut, the middle is left out, then what is left is cut token by token.
+//! `docs/agent/compaction.md` describes each.
 //!
 //! What always holds: a turn that makes calls and the results of those calls go or
 //! stay together, the question is the last thing that is touched, and the messages

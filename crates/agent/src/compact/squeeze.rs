@@ -1,4 +1,4 @@
-//! The strategies, in the seed's order, until the target is met.
+//! One compaction: the strategies in their order, each only as far as the target asks.
 
 use quillet_core::{Message, Role};
 
@@ -8,7 +8,7 @@ use super::percent;
 use super::units::{Unit, middle, units};
 use crate::{CompactionReport, Limits};
 
-/// No attachment is cut below this to meet the target.
+/// No attachment is cut below this many characters to meet the target, as in Chat Shell.
 const LEAST_ATTACHMENT: usize = 10_000;
 /// No result and no message is cut below this.
 const LEAST_TEXT: usize = 400;
@@ -35,7 +35,8 @@ struct Round {
     spare: bool,
 }
 
-/// First the seed's, then what it has for emergencies.
+/// The first is the everyday one (2 messages at the beginning and 10 at the end stay, as in Chat
+/// Shell); the others are for conversations that are still too long after it.
 const ROUNDS: [Round; 4] = [
     Round {
         first: 2,
@@ -66,7 +67,7 @@ pub(super) struct Squeeze<'a> {
     ceiling: u64,
     limits: &'a Limits,
     report: CompactionReport,
-    /// Whether more of the middle went than the seed's second strategy takes.
+    /// Whether more of the middle went than the first of [`ROUNDS`] takes.
     emptied: bool,
 }
 

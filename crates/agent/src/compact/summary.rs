@@ -36,7 +36,7 @@ const SUMMARY_CHARACTERS: usize = 8_000;
 /// What stands behind a summary that was cut.
 const CUT: &str = "\n[the summary was cut here: more was said than it has]";
 
-/// What a summary did, and what it cost.
+/// The result of a summary, and its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summarized {
     /// What was done to the conversation.

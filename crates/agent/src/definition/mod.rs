@@ -118,7 +118,7 @@ pub struct AgentDefinition {
     pub metadata: Json,
 }
 
-/// Where the instructions of an agent are from.
+/// The instructions of an agent: a text, or a stored prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Instructions {
     /// It has none.
@@ -130,7 +130,7 @@ pub enum Instructions {
     Prompt {
         /// Id of the prompt.
         id: String,
-        /// Variables for it; those of a request go first.
+        /// Variables for it; those of a request win.
         variables: Map<String, Json>,
     },
 }
@@ -184,7 +184,7 @@ impl LimitSettings {
     }
 }
 
-/// What an agent switches on or off; what is `None` stays as it is.
+/// Switches of an agent; what is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeatureSettings {
     /// The model is told to think thoroughly, and what time it is.
@@ -227,7 +227,7 @@ impl AgentDefinition {
     }
 
     /// Names in a definition that nothing answers to: patterns of `tools` that match none of these
-    /// tools, and skills that are none of these, where it is known which there are.
+    /// tools, and names of skills that do not exist, where the existing ones are known.
     #[must_use]
     pub fn doubts(
         source: &str,
@@ -382,7 +382,7 @@ fn permissions(fields: &Fields<'_>, found: &mut Findings<'_>) -> Permissions {
     })
 }
 
-/// What is in them is read by who connects to them.
+/// Whoever connects to them reads what is in them.
 fn mcp_servers(fields: &Fields<'_>, found: &mut Findings<'_>) -> Json {
     match fields.get("mcpServers") {
         None => Json::Null,

@@ -13,7 +13,7 @@ use crate::run::Skill;
 /// A name longer than this is refused (agentskills.io has the same limit).
 const MOST_NAME: usize = 64;
 
-/// Fields that somebody knows: seed 004 and agentskills.io.
+/// Fields that Chat Shell or agentskills.io define. Any other is reported as unknown.
 const KNOWN: &[&str] = &[
     "name",
     "description",
@@ -52,7 +52,7 @@ pub struct Definition {
     pub description: String,
     /// Its version; empty if it has none.
     pub version: String,
-    /// Who wrote it; empty if it does not say.
+    /// Its author; empty if it names none.
     pub author: String,
     /// Words to find it by.
     pub tags: Vec<String>,
@@ -77,7 +77,7 @@ pub struct Definition {
 pub struct ToolReference {
     /// The name in the catalogue.
     pub name: String,
-    /// Who provides it, if the skill says.
+    /// The provider of its code, if the skill names one.
     pub provider: Option<String>,
     /// Settings for it; `null` if there are none.
     pub config: Value,
@@ -96,8 +96,8 @@ impl Definition {
         }
     }
 
-    /// A skill that a request brings along, an object of `metadata.skill_configs`.
-    /// `source` is its place in the request.
+    /// A skill that comes with a request, an object of `metadata.skill_configs`. `source` is its
+    /// place in the request.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -141,8 +141,8 @@ impl Definition {
     }
 }
 
-/// Refuses a field that is nearly one of those that say what a skill may use: passed over, it would
-/// say something else than its author meant.
+/// Refuses a field that is nearly one of those that say what a skill may use: skipped, the skill
+/// would say something else than its author meant.
 fn no_misspelt_grants(front: &Front) -> Result<(), Wrong> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
     for (name, at) in front.unknown(KNOWN) {

@@ -1,4 +1,6 @@
-//! The tool that reads files of a loaded skill: `references/…`, `scripts/…`.
+//! `read_skill_file`: a loaded skill brings files (`references/…`, `scripts/…`) that its text
+//! refers to, and the model reads those it needs. Apart from the tools of a workspace, which know
+//! nothing of skills.
 
 use std::fs::{self, File};
 use std::io::Read;

@@ -17,10 +17,10 @@ const MOST_BYTES: u64 = 256 * 1024;
 /// More entries of a folder than this are left out.
 const MOST_ENTRIES: usize = 1_000;
 
-/// Reads all skills of a folder, in the order of their folders' names, with
-/// everything that is wrong with any; one that is broken hides no other. A folder
-/// without a `SKILL.md` is none; links that lead out of the folder are refused. If
-/// there is a `SKILL.md` in `folder` itself, `folder` is one skill.
+/// Reads all skills of a folder, in the order of their folders' names, with everything that is
+/// wrong with any; one that is broken hides no other. A folder without a `SKILL.md` is not a skill;
+/// links that lead out of the folder are refused. If there is a `SKILL.md` in `folder` itself,
+/// `folder` is one skill.
 #[must_use]
 pub fn read_folder(folder: &Path) -> (Vec<Definition>, Vec<Diagnostic>) {
     let mut reader = Reader {

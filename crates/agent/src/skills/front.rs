@@ -11,7 +11,8 @@ const MOST_NODES: usize = 5_000;
 /// The deepest that it may be nested.
 const MOST_DEPTH: usize = 40;
 
-/// What a front matter says. Fields of seed 004 and of agentskills.io stand side by side.
+/// What a front matter says. Fields of Chat Shell's skills and of agentskills.io stand side by
+/// side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Front {
     /// Each with the byte of the file at which it stands.
@@ -39,7 +40,7 @@ impl Front {
         self.fields.get(name).map_or(self.start, |(_, at)| *at)
     }
 
-    /// A text field; a number or a truth is the text that stands there.
+    /// A text field; a number or a boolean counts as the text that is written there.
     pub(super) fn text(&self, name: &str) -> Result<Option<String>, (usize, String)> {
         match self.fields.get(name) {
             None | Some((Value::Null, _)) => Ok(None),

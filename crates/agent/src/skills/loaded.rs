@@ -1,4 +1,4 @@
-//! The skills of a run, and which of them are loaded.
+//! `load_skill` on the side of the run: answers the model's call and keeps which skills are loaded.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct Loaded {
     reader: Arc<ReadSkillFile>,
 }
 
-/// What the model reads of its wish to load a skill.
+/// The answer to the model's call that loads a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The text.
@@ -109,8 +109,8 @@ impl Loaded {
         loaded.filter_map(|index| self.available.get(*index))
     }
 
-    /// The tools of all loaded skills, and one that reads their files; where two skills have one of the same name,
-    /// that of the skill that was loaded first.
+    /// The tools of all loaded skills, and one that reads their files; where two skills have one of
+    /// the same name, that of the skill that was loaded first.
     #[must_use]
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();

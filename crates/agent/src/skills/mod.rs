@@ -1,9 +1,9 @@
 //! Skills: instructions that a model loads when it needs them, with their tools.
 //!
-//! A skill is written as a [`Definition`], in a folder with a `SKILL.md`
-//! ([`read_folder`]) or in a request ([`Definition::from_request`]). Whoever knows the
-//! tools that it names makes a [`Skill`](crate::Skill) of it. [`Loaded`] is what a run knows of its skills;
-//! [`Loaded::block`] is the part of the system prompt that names them.
+//! A skill is written as a [`Definition`], in a folder with a `SKILL.md` ([`read_folder`]) or in a
+//! request ([`Definition::from_request`]). Whoever knows the tools that it names makes a
+//! [`Skill`](crate::Skill) of it. [`Loaded`] is what a run knows of its skills; [`Loaded::block`]
+//! is the part of the system prompt that names them.
 
 mod definition;
 mod files;

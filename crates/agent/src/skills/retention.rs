@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use quillet_core::Role;
 use quillet_core::session::Turn;
 
-/// Turns after the one that loaded it that a skill lives through.
+/// Turns after the one that loaded it that a skill lives through, as in Chat Shell.
 pub const RETAINED_TURNS: usize = 5;
 
 /// The skills that earlier turns loaded and that are loaded still, in the order they
 /// were, each with the turns that it has left after the one that begins now. A turn
 /// is a message of the user and all that was answered.
 ///
-/// An answer names the skills that were loaded when it was given, also those that an
-/// earlier turn had loaded. So a skill counts from the first turn of an unbroken
-/// sequence that names it; where the sequence is longer than a life, it was loaded again.
+/// An answer names the skills that were loaded when it was given, including those that an earlier
+/// turn had loaded. So a skill counts from the first turn of an unbroken sequence that names it;
+/// where the sequence is longer than a life, it was loaded again.
 #[must_use]
 pub fn retained(history: &[Turn]) -> Vec<(String, usize)> {
     let mut lives: HashMap<&str, Life> = HashMap::new();

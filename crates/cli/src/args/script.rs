@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use quillet::settings::{self, Flags};
 
 use super::{SchemaArgs, demo, set, temperature};
-use crate::config::{self, Flags};
 
 /// Runs a script, or sends a prompt to its model.
 #[derive(Debug, Args)]
@@ -34,7 +34,8 @@ pub(crate) struct Run {
     /// A file of arguments: JSON, YAML or TOML.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) data: Option<String>,
-    /// An argument: name=value, which is JSON where it reads as such; name=@file; a.b=x sets a field.
+    /// An argument: name=value, which is JSON where it reads as such; name=@file; a.b=x sets a
+    /// field.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
     #[command(flatten)]
@@ -266,10 +267,10 @@ impl With {
     pub(super) fn flags(&self, flags: &mut Flags) {
         demo(flags, self.demo);
         let store = self.store.as_deref();
-        set(flags, &config::STORE_URL, "--store", store);
-        set(flags, &config::MODEL, "--model", self.named().as_deref());
+        set(flags, &settings::STORE_URL, "--store", store);
+        set(flags, &settings::MODEL, "--model", self.named().as_deref());
         let base_url = self.base_url.as_deref();
-        set(flags, &config::BASE_URL, "--base-url", base_url);
+        set(flags, &settings::BASE_URL, "--base-url", base_url);
     }
 
     /// The model that provider and model name together: the first, where several are named.

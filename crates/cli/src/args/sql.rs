@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use quillet::settings::{self, Flags};
 
 use super::set;
-use crate::config::{self, Flags};
 
 /// Asks a database.
 #[derive(Debug, Args)]
@@ -218,7 +218,8 @@ pub(crate) struct SqlEval {
     /// Files of questions and the tables that they need.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Recorded answers of a model: chosen tables are scored with and without repair, queries with --db.
+    /// Recorded answers of a model: chosen tables are scored with and without repair, queries with
+    /// --db.
     #[arg(long, value_name = "FILE")]
     pub(crate) recorded: Option<PathBuf>,
     /// How many of the best tables are looked at.
@@ -241,18 +242,28 @@ impl Sql {
     pub(super) fn flags(&self, flags: &mut Flags) {
         let with = &self.with;
         let database = with.db.first().map(String::as_str);
-        set(flags, &config::SQL_DATABASE, "--db", database);
-        set(flags, &config::SQL_MODEL, "--model", with.model.as_deref());
+        set(flags, &settings::SQL_DATABASE, "--db", database);
         set(
             flags,
-            &config::BASE_URL,
+            &settings::SQL_MODEL,
+            "--model",
+            with.model.as_deref(),
+        );
+        set(
+            flags,
+            &settings::BASE_URL,
             "--base-url",
             with.base_url.as_deref(),
         );
-        set(flags, &config::STORE_URL, "--store", with.store.as_deref());
         set(
             flags,
-            &config::SQL_CHAIN,
+            &settings::STORE_URL,
+            "--store",
+            with.store.as_deref(),
+        );
+        set(
+            flags,
+            &settings::SQL_CHAIN,
             "--chain",
             self.chain.chain.as_deref(),
         );

@@ -264,7 +264,7 @@ fn templates_of_the_vectors_give_none() {
         let text = std::fs::read_to_string(folder.join(file)).expect("the vectors are there");
         let vectors: serde_json::Value = serde_json::from_str(&text).expect("they are JSON");
         let vectors = vectors["vectors"].as_array().expect("a list");
-        // Those that are errors may be told so.
+        // Those that are errors may be reported so.
         let right = vectors
             .iter()
             .filter(|vector| vector.get("expected").is_some());

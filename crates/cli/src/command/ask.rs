@@ -5,14 +5,14 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use quillet::settings::{self, Settings};
 use quillet_agent::{Ending, Outcome};
 use quillet_core::chat::Usage;
 use quillet_core::{Content, ContentPart, MediaUrl};
-use quillet_server::agent::Input;
+use quillet_host::agent::Input;
 use serde_json::{Value, json};
 
 use crate::args::Ask;
-use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::prompt_target;
 use crate::source;
@@ -22,7 +22,7 @@ use crate::terminal;
 /// A larger image is refused: in base64 it would pass the limit of every provider.
 const MOST_IMAGE_BYTES: u64 = 20 << 20;
 
-pub(crate) async fn run(args: &Ask, config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Ask, config: &Settings) -> Result<(), Failure> {
     let (input, talker) = match prompt_name(args, config).await? {
         Some(name) => of_prompt(args, name, config).await?,
         None => {
@@ -59,7 +59,7 @@ pub(crate) async fn run(args: &Ask, config: &Config) -> Result<(), Failure> {
 
 /// The prompt that stands in place of a question: a file that is one, or, where there are variables
 /// for it, an id in the store.
-async fn prompt_name<'a>(args: &'a Ask, config: &Config) -> Result<Option<&'a str>, Failure> {
+async fn prompt_name<'a>(args: &'a Ask, config: &Settings) -> Result<Option<&'a str>, Failure> {
     let has_variables = !args.define.is_empty() || args.data.is_some();
     if let [name] = args.question.as_slice() {
         let is_file = Path::new(name).is_file() && prompt_target::is_prompt(name)?;
@@ -78,7 +78,7 @@ async fn prompt_name<'a>(args: &'a Ask, config: &Config) -> Result<Option<&'a st
 
 /// The messages of a prompt, for its own model and with its own options where the arguments say
 /// nothing else.
-async fn of_prompt(args: &Ask, name: &str, config: &Config) -> Result<(Input, Talker), Failure> {
+async fn of_prompt(args: &Ask, name: &str, config: &Settings) -> Result<(Input, Talker), Failure> {
     let unfit = [
         (args.session.is_some(), "--session"),
         (!args.image.is_empty(), "--image"),
@@ -94,7 +94,7 @@ async fn of_prompt(args: &Ask, name: &str, config: &Config) -> Result<(Input, Ta
     let own = rendered.model.filter(|_| args.talk.model.is_none());
     let mut config = config.clone();
     if let Some(own) = &own {
-        config.fill(&config::MODEL, own.clone());
+        config.fill(&settings::MODEL, own.clone());
     }
     let mut talker = Talker::new(&args.talk, &config).await?;
     let mut options = rendered.options;

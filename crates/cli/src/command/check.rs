@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use quillet::parts;
+use quillet::settings::{self, Settings};
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Diagnostic, json};
 use quillet_prompt::{Definition, Variables};
@@ -12,9 +14,7 @@ use quillet_store::{MemoryStore, StoreOptions};
 
 use crate::agent_file;
 use crate::args::Check;
-use crate::assemble;
 use crate::beside;
-use crate::config::{self, Config};
 use crate::explain::Texts;
 use crate::failure::{Failure, code};
 use crate::overlay::Overlay;
@@ -44,7 +44,7 @@ struct Findings {
     looked_at: usize,
 }
 
-pub(crate) async fn run(args: &Check, config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Check, config: &Settings) -> Result<(), Failure> {
     let findings = look_at_all(args, config).await?;
     if findings.looked_at == 0 && findings.found.is_empty() {
         return Err(Failure::Usage(nothing(args)));
@@ -74,10 +74,10 @@ fn nothing(args: &Check) -> String {
     }
 }
 
-async fn look_at_all(args: &Check, config: &Config) -> Result<Findings, Failure> {
+async fn look_at_all(args: &Check, config: &Settings) -> Result<Findings, Failure> {
     let mut findings = Findings::default();
     if args.paths.is_empty() {
-        let store = assemble::store(config).await?;
+        let store = parts::store(config).await?;
         look(&mut findings, config, store, None, skill_folder(config)).await?;
     }
     let mut loose = Vec::new();
@@ -109,7 +109,7 @@ async fn look_at_all(args: &Check, config: &Config) -> Result<Findings, Failure>
         .extract_if(.., |path| script_file::is_one(path))
         .collect();
     if !scripts.is_empty() {
-        let tools = scripts::tools(config, scripts::Asked::All).await?;
+        let tools = scripts::tools(config, scripts::Asked::All, false).await?;
         for file in &scripts {
             findings.looked_at += 1;
             let found = script_file::check(file, &args.search, tools.as_ref()).await;
@@ -157,8 +157,8 @@ fn print(json: bool, findings: &Findings) -> Result<(), Failure> {
 }
 
 /// The folder of skills that agents may name, if one is configured.
-fn skill_folder(config: &Config) -> Option<&Path> {
-    config.text(&config::AGENT_SKILLS).map(Path::new)
+fn skill_folder(config: &Settings) -> Option<&Path> {
+    config.text(&settings::AGENT_SKILLS).map(Path::new)
 }
 
 /// Whether a folder is laid out as a store.
@@ -185,7 +185,7 @@ fn skills(findings: &mut Findings, folder: &Path) {
     findings.extend(found);
 }
 
-/// What is wrong with one file, also where it cannot be read: the others are looked at too.
+/// What is wrong with one file, even where it cannot be read: the others are looked at too.
 fn of_file(path: &Path, found: Result<Vec<Finding>, Failure>) -> Result<Vec<Finding>, Failure> {
     match found {
         Err(Failure::Findings(found)) => Ok(found),
@@ -238,10 +238,10 @@ fn is_ours(path: &Path) -> bool {
 async fn check_loose(
     findings: &mut Findings,
     args: &Check,
-    config: &Config,
+    config: &Settings,
     files: &[PathBuf],
 ) -> Result<(), Failure> {
-    let under = assemble::optional_store(config).await?;
+    let under = parts::optional_store(config).await?;
     let mut over = Overlay::new(under.unwrap_or_else(|| Arc::new(MemoryStore::new())));
     let mut names = Names::default();
     for path in files {
@@ -313,12 +313,12 @@ fn loose(path: &str, args: &Check) -> Result<Option<(Kind, String, bool)>, Failu
 /// Everything wrong in a store, or with those of its entries that have these names.
 async fn look(
     findings: &mut Findings,
-    config: &Config,
+    config: &Settings,
     store: Arc<dyn Store>,
     names: Option<&Names>,
     skills: Option<&Path>,
 ) -> Result<(), Failure> {
-    let catalogue = assemble::catalogue(config, store.clone())?;
+    let catalogue = parts::catalogue(config, store.clone())?;
     catalogue.load().await?;
     let agents = store.load(Kind::Agent).await?;
     let tools = agent_file::tools(&catalogue.snapshot());
@@ -364,7 +364,7 @@ fn counts<T>(definition: &Definition<T>, names: Option<&Names>) -> bool {
 }
 
 impl Findings {
-    /// What is wrong in a partial is found in each prompt that calls it, and told once.
+    /// What is wrong in a partial is found in each prompt that calls it, and reported once.
     fn extend(&mut self, more: Vec<Finding>) {
         for finding in more {
             let known = |known: &Finding| known.diagnostic == finding.diagnostic;

@@ -27,8 +27,7 @@ enum Sort {
     Prompt(Target),
 }
 
-/// What both ends are called. A name that both sorts have means the sort of the
-/// source: a prompt file becomes a prompt file, a template a template.
+/// One run of the command: its arguments, read.
 struct Plan<'a> {
     args: &'a Convert,
     options: ConvertOptions,
@@ -175,7 +174,8 @@ impl Plan<'_> {
         })
     }
 
-    /// What it is to become.
+    /// What it is to become. A name that both sorts have (`semantic-kernel`) means the sort of the
+    /// source: a prompt file becomes a prompt file, a template a template.
     fn to(&self, from: Sort) -> Result<Sort, Failure> {
         let asked = match (&self.args.to, self.args.output.as_deref()) {
             (Some(asked), _) => asked.as_str(),

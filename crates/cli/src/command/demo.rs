@@ -1,5 +1,5 @@
-//! `quillet demo`: a tour in under a second, without a network: a template, its
-//! variables, tools that are called late, a mistake with its mend, a mock answer.
+//! `quillet demo`: a tour in under a second, without a network: a template, its variables, tools
+//! that are called late, a mistake with its fix, a mock answer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use quillet::parts;
+use quillet::parts::agents;
+use quillet::settings::keys::KeyFile;
+use quillet::settings::{self, Settings};
 use quillet_core::chat::ChatModel;
 use quillet_core::store::{Health, Kind};
 use quillet_llm::Provider;
@@ -9,13 +13,9 @@ use quillet_llm::models::Vendor;
 use quillet_prompt::{Catalogue, Definition, Snapshot};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::agents;
 use crate::args::Doctor;
-use crate::assemble;
-use crate::config::{self, Config};
 use crate::databases;
 use crate::failure::{Failure, code};
-use crate::key_file::KeyFile;
 use crate::terminal::{self, Stream, Style};
 
 /// How long a connection to the model may take here.
@@ -28,10 +28,10 @@ enum Verdict {
     Broken,
 }
 
-/// One line: how it is, what, and the mend.
+/// One line: its state, what was found, and how to fix it.
 struct Line(Verdict, &'static str, String);
 
-pub(crate) async fn run(args: &Doctor, config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Doctor, config: &Settings) -> Result<(), Failure> {
     let mut lines = vec![files(config)];
     lines.extend(keys());
     lines.extend(store(config).await);
@@ -64,9 +64,9 @@ fn shown(Line(verdict, what, text): &Line, colour: bool) -> String {
     )
 }
 
-fn files(config: &Config) -> Line {
+fn files(config: &Settings) -> Line {
     let names: Vec<String> = config
-        .files
+        .files()
         .iter()
         .map(|path| path.display().to_string())
         .collect();
@@ -77,9 +77,9 @@ fn files(config: &Config) -> Line {
     Line(Verdict::Fine, "config", text)
 }
 
-async fn store(config: &Config) -> Vec<Line> {
+async fn store(config: &Settings) -> Vec<Line> {
     let line = |verdict, text: String| vec![Line(verdict, "store", text)];
-    let store = match assemble::optional_store(config).await {
+    let store = match parts::optional_store(config).await {
         Ok(Some(store)) => store,
         Ok(None) => {
             let mend = "none is set; set store.url, QUILLET_STORE or REDIS_URL";
@@ -88,7 +88,7 @@ async fn store(config: &Config) -> Vec<Line> {
         Err(failure) => return line(Verdict::Broken, failure.to_string()),
     };
     let name = store.describe();
-    match assemble::catalogue(config, store.clone()) {
+    match parts::catalogue(config, store.clone()) {
         Err(failure) => vec![Line(Verdict::Broken, "tools", failure.to_string())],
         Ok(catalogue) => match load(&catalogue).await {
             Ok(environs) => contents(&name, &catalogue.snapshot(), environs),
@@ -145,9 +145,9 @@ fn found<T>(what: &'static str, definition: &Definition<T>) -> Vec<Line> {
 }
 
 /// The databases of the store: whether each answers, and what its role may do besides reading.
-async fn connections(config: &Config) -> Vec<Line> {
+async fn connections(config: &Settings) -> Vec<Line> {
     // That there is no store, or none that answers, was said.
-    let Ok(Some(store)) = assemble::optional_store(config).await else {
+    let Ok(Some(store)) = parts::optional_store(config).await else {
         return Vec::new();
     };
     let line = |finding| match finding {
@@ -175,7 +175,7 @@ fn keys() -> Option<Line> {
 }
 
 /// A line for each provider that has a key or an address, and one for what is missing.
-async fn models(config: &Config, offline: bool) -> Vec<Line> {
+async fn models(config: &Settings, offline: bool) -> Vec<Line> {
     let line = |verdict, text: String| Line(verdict, "model", text);
     let door = match agents::models(config) {
         Ok(door) => door,
@@ -231,8 +231,8 @@ async fn reach(provider: &Provider, default: Option<&str>, offline: bool) -> (Ve
     }
 }
 
-async fn port(config: &Config) -> Line {
-    let address = config.text(&config::LISTEN).unwrap_or_default();
+async fn port(config: &Settings) -> Line {
+    let address = config.text(&settings::LISTEN).unwrap_or_default();
     match TcpListener::bind(address).await {
         Ok(_) => Line(Verdict::Fine, "port", format!("{address} is free")),
         Err(error) => Line(

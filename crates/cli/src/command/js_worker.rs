@@ -1,4 +1,5 @@
-//! The hidden command that others start: JavaScript of one script's run, in a process that can be killed.
+//! The hidden command that others start: JavaScript of one script's run, in a process that can be
+//! killed.
 
 use std::io;
 

@@ -2,19 +2,19 @@
 
 use std::io::{IsTerminal, stdin};
 
+use quillet::settings::keys::{KeyFile, Provider};
+use quillet::settings::{Origin, Settings};
 use serde_json::{Value, json};
 
 use crate::args::Keys;
-use crate::config::{Config, Origin};
 use crate::failure::Failure;
-use crate::key_file::{KeyFile, Provider};
 use crate::source;
 use crate::terminal;
 
 /// A shorter key is not shown at all: its end would be most of it.
 const LEAST_TO_SHOW: usize = 16;
 
-pub(crate) fn run(command: &Keys, config: &Config) -> Result<(), Failure> {
+pub(crate) fn run(command: &Keys, config: &Settings) -> Result<(), Failure> {
     let file = KeyFile::of_user().ok_or_else(|| {
         Failure::Usage("there is no folder for keys: set HOME or XDG_CONFIG_HOME".into())
     })?;
@@ -32,7 +32,7 @@ pub(crate) fn run(command: &Keys, config: &Config) -> Result<(), Failure> {
     }
 }
 
-fn list(json: bool, config: &Config, file: &KeyFile) -> Result<(), Failure> {
+fn list(json: bool, config: &Settings, file: &KeyFile) -> Result<(), Failure> {
     let rows: Vec<Value> = Provider::ALL
         .into_iter()
         .map(|provider| row(provider, config))
@@ -60,7 +60,7 @@ fn list(json: bool, config: &Config, file: &KeyFile) -> Result<(), Failure> {
     Ok(())
 }
 
-fn row(provider: Provider, config: &Config) -> Value {
+fn row(provider: Provider, config: &Settings) -> Value {
     let setting = provider.setting();
     let mut row = json!({"provider": provider.name()});
     if let Some(key) = config.text(setting) {
@@ -79,7 +79,7 @@ fn ending(key: &str) -> String {
     }
 }
 
-fn set(provider: Provider, config: &Config, file: &KeyFile) -> Result<(), Failure> {
+fn set(provider: Provider, config: &Settings, file: &KeyFile) -> Result<(), Failure> {
     let key = match stdin().is_terminal() {
         true => terminal::hidden(&format!("key for {}: ", provider.name()))?,
         false => source::read("-")?,

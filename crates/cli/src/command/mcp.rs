@@ -4,22 +4,22 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use quillet_server::StoredOffer;
+use quillet::parts;
+use quillet::settings::Settings;
+use quillet_host::StoredOffer;
 use quillet_tools::serve::{AVAILABLE, stdio};
 
-use crate::assemble;
-use crate::config::Config;
 use crate::databases::Offered;
 use crate::failure::Failure;
 use crate::terminal;
 
-pub(crate) async fn run(config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(config: &Settings) -> Result<(), Failure> {
     AVAILABLE.map_err(Failure::Missing)?;
-    let store = assemble::store(config).await?;
+    let store = parts::store(config).await?;
     let retries = Arc::default();
-    let models = assemble::models(config, Arc::clone(&retries))?;
-    let model = assemble::asked(config, &models)?;
-    let service = assemble::service(config, store.clone(), Some(model), retries)?;
+    let models = parts::models(config, Arc::clone(&retries))?;
+    let model = parts::asked(config, &models)?;
+    let service = parts::service(config, store.clone(), Some(model), retries)?;
     let service = Arc::new(service);
     if let Err(error) = service.load().await {
         terminal::warning(&format!("{error}; offering what is known until it answers"));

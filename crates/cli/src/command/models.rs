@@ -1,18 +1,18 @@
 //! `quillet models`: what is known of models, and which can be reached.
 
+use quillet::parts;
+use quillet::parts::agents;
+use quillet::settings::keys::Provider;
+use quillet::settings::{Origin, Settings};
 use quillet_core::store::{Key, Kind};
 use quillet_llm::models::{Facts, Models as Door, Vendor};
 use serde_json::{Value, json};
 
-use crate::agents;
 use crate::args::Models;
-use crate::assemble;
-use crate::config::{Config, Origin};
 use crate::failure::Failure;
-use crate::key_file::Provider;
 use crate::terminal::{self, Stream, Style, styled};
 
-pub(crate) async fn run(args: &Models, config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Models, config: &Settings) -> Result<(), Failure> {
     let door = agents::models(config)?;
     if let Some(model) = &args.model {
         return one(model, &door, args.json);
@@ -31,7 +31,7 @@ pub(crate) async fn run(args: &Models, config: &Config) -> Result<(), Failure> {
 }
 
 /// Who can be asked, and where the key is from; never the key.
-fn providers(config: &Config, door: &Door) -> Vec<Value> {
+fn providers(config: &Settings, door: &Door) -> Vec<Value> {
     let configured = door.configured();
     let row = |provider: Provider| {
         let setting = provider.setting();
@@ -93,8 +93,8 @@ fn supports(facts: &Facts) -> Vec<&'static str> {
 }
 
 /// Agents of the store: they are models for whoever asks.
-async fn stored(config: &Config) -> Result<Vec<String>, Failure> {
-    let Some(store) = assemble::optional_store(config).await? else {
+async fn stored(config: &Settings) -> Result<Vec<String>, Failure> {
+    let Some(store) = parts::optional_store(config).await? else {
         return Ok(Vec::new());
     };
     let keys = store.keys(Kind::Agent).await?;

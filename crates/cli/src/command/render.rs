@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use quillet::parts;
+use quillet::settings::Settings;
 use quillet_core::Message;
 use quillet_prompt::{Input, RenderOutcome, RenderedPrompt};
 use serde_json::json as tree;
 
 use crate::args::Render;
-use crate::assemble;
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::prompt_target::{Asked, Target};
 use crate::source;
 use crate::terminal::{self, Stream};
 
-pub(crate) async fn run(args: &Render, config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Render, config: &Settings) -> Result<(), Failure> {
     if args.target == "-" && args.data.as_deref() == Some("-") {
         return Err(Failure::Usage(
             "standard input cannot be the template and the data at once".into(),
@@ -27,7 +27,7 @@ pub(crate) async fn run(args: &Render, config: &Config) -> Result<(), Failure> {
         lenient: args.lenient,
     };
     let target = Target::find(&asked, config, &variables).await?;
-    let service = assemble::service(config, target.store.clone(), None, Arc::default())?;
+    let service = parts::service(config, target.store.clone(), None, Arc::default())?;
     service.load().await?;
     let input = Input {
         explain: true,

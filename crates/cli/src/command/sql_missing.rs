@@ -1,12 +1,13 @@
 //! What stands where `quillet sql` would, in a build without the feature `sql`.
 
+use quillet::settings::Settings;
+
 use crate::args::Sql;
-use crate::config::Config;
 use crate::databases::SQL;
 use crate::failure::Failure;
 
 #[allow(clippy::unused_async)] // As where there are databases.
-pub(crate) async fn run(_: &Sql, _: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(_: &Sql, _: &Settings) -> Result<(), Failure> {
     Err(Failure::Missing(SQL))
 }
 

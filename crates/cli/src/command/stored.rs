@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use quillet::parts;
+use quillet::settings::Settings;
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Diagnostic, Severity, json, nearest};
 use quillet_prompt::{Definition, Snapshot};
@@ -9,8 +11,6 @@ use serde_json::{Value as Tree, json as tree};
 
 use crate::agent_file;
 use crate::args::Stored;
-use crate::assemble;
-use crate::config::Config;
 use crate::explain::Texts;
 use crate::failure::Failure;
 use crate::overlay::Overlay;
@@ -18,8 +18,8 @@ use crate::report::{self, Finding};
 use crate::source;
 use crate::terminal::{self, Stream};
 
-pub(crate) async fn run(kind: Kind, command: &Stored, config: &Config) -> Result<(), Failure> {
-    let store = assemble::store(config).await?;
+pub(crate) async fn run(kind: Kind, command: &Stored, config: &Settings) -> Result<(), Failure> {
+    let store = parts::store(config).await?;
     match command {
         Stored::List { json, .. } => list(kind, *json, store, config).await,
         Stored::Get { id, .. } => get(kind, id, store, config).await,
@@ -72,13 +72,13 @@ async fn list(
     kind: Kind,
     json: bool,
     store: Arc<dyn Store>,
-    config: &Config,
+    config: &Settings,
 ) -> Result<(), Failure> {
     let rows = match kind {
         Kind::Environ => environs(store.as_ref()).await?,
         Kind::Agent => agents(store.as_ref()).await?,
         _ => {
-            let catalogue = assemble::catalogue(config, store)?;
+            let catalogue = parts::catalogue(config, store)?;
             catalogue.load().await?;
             rows(kind, &catalogue.snapshot())
         }
@@ -135,7 +135,12 @@ async fn agents(store: &dyn Store) -> Result<Vec<Row>, Failure> {
     Ok(entries.into_iter().map(row).collect())
 }
 
-async fn get(kind: Kind, id: &str, store: Arc<dyn Store>, config: &Config) -> Result<(), Failure> {
+async fn get(
+    kind: Kind,
+    id: &str,
+    store: Arc<dyn Store>,
+    config: &Settings,
+) -> Result<(), Failure> {
     let keys = store.keys(kind).await?;
     if let Some(key) = keys.iter().find(|key| key.id() == id || key.as_str() == id) {
         let entries = store.entries(kind, std::slice::from_ref(key)).await?;
@@ -159,8 +164,8 @@ async fn get(kind: Kind, id: &str, store: Arc<dyn Store>, config: &Config) -> Re
 }
 
 /// A prompt that an extension provides has no entry of its own.
-async fn from_extension(id: &str, store: Arc<dyn Store>, config: &Config) -> Result<(), Failure> {
-    let catalogue = assemble::catalogue(config, store)?;
+async fn from_extension(id: &str, store: Arc<dyn Store>, config: &Settings) -> Result<(), Failure> {
+    let catalogue = parts::catalogue(config, store)?;
     catalogue.load().await?;
     let snapshot = catalogue.snapshot();
     let definition = snapshot.prompt(id)?;
@@ -193,7 +198,7 @@ async fn add(
     given: &str,
     force: bool,
     store: Arc<dyn Store>,
-    config: &Config,
+    config: &Settings,
 ) -> Result<(), Failure> {
     let key = key(kind, id, store.as_ref()).await?;
     let text = match kind {
@@ -262,7 +267,7 @@ async fn wrong_with(
     text: &str,
     origin: &str,
     store: Arc<dyn Store>,
-    config: &Config,
+    config: &Settings,
 ) -> Result<Vec<Finding>, Failure> {
     let entry = Entry::new(key.clone(), text, source::shown(origin));
     if kind == Kind::Agent {
@@ -275,7 +280,7 @@ async fn wrong_with(
     }
     let mut over = Overlay::new(store);
     over.add(kind, entry);
-    let catalogue = assemble::catalogue(config, Arc::new(over))?;
+    let catalogue = parts::catalogue(config, Arc::new(over))?;
     catalogue.load().await?;
     let snapshot = catalogue.snapshot();
     let id = key.id();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use quillet::settings::Settings;
 use quillet_core::chat::Usage;
 use quillet_core::trace::{Span, SpanKind, Trace as Whole};
 use quillet_llm::models::ModelFacts;
@@ -10,11 +11,10 @@ use quillet_store::{TraceFilter, TraceInfo, TraceStore};
 use serde_json::{Value, json};
 
 use crate::args::Trace;
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::talk::one_line;
 use crate::terminal::{self, Stream, Style, styled};
-use crate::traces;
+use quillet::parts::traces;
 
 /// Characters of an error in a list.
 const MOST_OF_ERROR: usize = 60;
@@ -23,7 +23,7 @@ const ID_DIGITS: usize = 8;
 /// A deeper span is shown as if it were so deep.
 const DEEPEST: usize = 32;
 
-pub(crate) async fn run(command: &Trace, config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(command: &Trace, config: &Settings) -> Result<(), Failure> {
     let store = traces::store(config).await?;
     let store = store.ok_or_else(|| {
         Failure::Usage("no traces are kept: set agent.traces or QUILLET_TRACES to a file".into())

@@ -4,12 +4,11 @@ use std::pin::pin;
 
 use quillet_agent::{AgentError, AgentEvent, Ending, Outcome};
 use quillet_core::chat::{ModelError, ModelErrorKind};
-use quillet_server::agent::Running;
+use quillet_host::agent::Running;
 use tokio::signal::ctrl_c;
 
-use crate::failure::Failure;
-
 use super::{Call, Screen, Waiting};
+use crate::failure::Failure;
 
 /// Shows a run until it is over, and collects its calls. Control-C asks it to stop,
 /// which ends the call of the model at once; a second one does not wait for the end.

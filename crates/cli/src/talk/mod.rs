@@ -1,5 +1,5 @@
-//! What `quillet ask` and `quillet chat` have in common: from arguments to a run, and
-//! what a run tells on the terminal.
+//! What `quillet ask` and `quillet chat` have in common: from arguments to a run, and what a run
+//! shows on the terminal.
 
 mod call;
 mod follow;
@@ -12,23 +12,23 @@ mod waiting;
 
 use std::sync::Arc;
 
+use quillet::parts;
+use quillet::parts::agents;
+use quillet::parts::traces::{self, Traces};
+use quillet::settings::{self, Settings};
 use quillet_agent::skills;
 use quillet_core::store::Store;
-use quillet_llm::models::Models;
-use quillet_server::agent::{
+use quillet_host::agent::{
     AgentRequest, AgentService, Input, ModelSettings, Refused, Running, SkillChoice, ToolSettings,
     Who,
 };
+use quillet_llm::models::Models;
 use quillet_store::MemoryStore;
 
-use crate::agents;
 use crate::args::Talk;
-use crate::assemble;
-use crate::config::{self, Config};
 use crate::databases;
 use crate::failure::{Failure, code};
 use crate::terminal;
-use crate::traces::{self, Traces};
 
 pub(crate) use call::Call;
 pub(crate) use follow::{ended, follow};
@@ -39,14 +39,14 @@ pub(crate) use waiting::Waiting;
 
 const NO_MODEL: &str = "no model is named: pass -m MODEL (gpt-4o, claude-…, gemini-…, or mock to try it offline), or set QUILLET_MODEL or model.name; keys are OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or `quillet keys set PROVIDER`";
 
-/// Sessions and traces of a person's commands rest in the person's folder, unless a
+/// Sessions and traces of a user's commands are stored in the user's folder, unless a
 /// setting says otherwise.
-pub(crate) fn rest_with_the_user(config: &mut Config) {
-    let Some(folder) = config::user_data() else {
+pub(crate) fn rest_with_the_user(config: &mut Settings) {
+    let Some(folder) = settings::user_data() else {
         return;
     };
     let is_set = |setting| config.text(setting).is_some();
-    if is_set(&config::AGENT_SESSIONS) && is_set(&config::AGENT_TRACES) {
+    if is_set(&settings::AGENT_SESSIONS) && is_set(&settings::AGENT_TRACES) {
         return;
     }
     // A question needs neither: in a container there may be no home at all.
@@ -58,10 +58,10 @@ pub(crate) fn rest_with_the_user(config: &mut Config) {
     }
     let file = |name: &str| folder.join(name).display().to_string();
     config.fill(
-        &config::AGENT_SESSIONS,
+        &settings::AGENT_SESSIONS,
         format!("sqlite:{}", file("sessions.db")),
     );
-    config.fill(&config::AGENT_TRACES, file("traces.db"));
+    config.fill(&settings::AGENT_TRACES, file("traces.db"));
 }
 
 /// Somebody to talk with.
@@ -79,11 +79,11 @@ impl Talker {
     ///
     /// # Errors
     /// No model is named, or something that is named is not there.
-    pub(crate) async fn new(args: &Talk, config: &Config) -> Result<Self, Failure> {
-        if args.agent.is_none() && config.text(&config::MODEL).is_none() {
+    pub(crate) async fn new(args: &Talk, config: &Settings) -> Result<Self, Failure> {
+        if args.agent.is_none() && config.text(&settings::MODEL).is_none() {
             return Err(Failure::Usage(NO_MODEL.to_owned()));
         }
-        let sessions = config.text(&config::AGENT_SESSIONS);
+        let sessions = config.text(&settings::AGENT_SESSIONS);
         if let Some(path) = sessions.and_then(|address| address.strip_prefix("sqlite:")) {
             traces::make_folder_of(path.as_ref())?;
         }
@@ -93,15 +93,15 @@ impl Talker {
                 "-s names a store, and {given:?} is none; --system TEXT gives the model instructions"
             )));
         }
-        // An agent rests in a store: without one, that is what is missing.
+        // An agent is in a store: without one, that is what is missing.
         if args.agent.is_some() {
-            assemble::store(config).await?;
+            parts::store(config).await?;
         }
-        let store = match assemble::optional_store(config).await? {
+        let store = match parts::optional_store(config).await? {
             Some(store) => store,
             None => Arc::new(MemoryStore::new()) as Arc<dyn Store>,
         };
-        let prompts = assemble::service(config, store.clone(), None, Arc::default())?;
+        let prompts = parts::service(config, store.clone(), None, Arc::default())?;
         let prompts = Arc::new(prompts);
         prompts.load().await?;
         let traces = Traces::open(config).await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use quillet_agent::Permissions;
 use quillet_core::nearest;
-use quillet_server::agent::AgentService;
+use quillet_host::agent::AgentService;
 use quillet_tools::builtin::BuiltinOptions;
 use serde_json::{Map, Value};
 

@@ -3,11 +3,11 @@
 
 use std::io;
 
-use crate::config::{self, Config};
-use crate::terminal::{self, Stream};
+use quillet::settings::{self, Settings};
 
 use super::harmless;
 use super::markdown::Markdown;
+use crate::terminal::{self, Stream};
 
 /// Where a model's text goes.
 #[derive(Debug)]
@@ -23,10 +23,10 @@ pub(crate) struct Prose {
 impl Prose {
     /// Standard output. Markdown is laid out on a terminal with colours, unless `--raw` or the
     /// setting `terminal.raw` says otherwise.
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Settings) -> Self {
         let is_looked_at = Stream::Out.is_terminal();
         let lays_out =
-            is_looked_at && Stream::Out.has_colour() && !config.is_on(&config::TERMINAL_RAW);
+            is_looked_at && Stream::Out.has_colour() && !config.is_on(&settings::TERMINAL_RAW);
         Prose {
             is_looked_at,
             markdown: lays_out.then(|| Markdown::new(terminal::width())),
@@ -91,7 +91,7 @@ impl Drop for Prose {
     /// A text that was cut off is shown up to its end, too.
     fn drop(&mut self) {
         if let Some(markdown) = &mut self.markdown {
-            // Nobody is left who could be told that nobody reads it.
+            // Nobody is left to whom it could be reported that nobody reads it.
             let _ = terminal::result(&markdown.end());
         }
     }

@@ -1,16 +1,15 @@
-//! What a run tells on the terminal: the text on standard output, everything else as
-//! notes on standard error.
+//! What a run shows on the terminal: the text on standard output, everything else as notes on
+//! standard error.
 
 use std::io;
 
+use quillet::settings::Settings;
 use quillet_agent::{AgentEvent, CompactionReport};
 use serde_json::Value;
 
-use crate::args::When;
-use crate::config::Config;
-use crate::terminal::{self, Stream, Style, styled};
-
 use super::{Prose, harmless, one_line};
+use crate::args::When;
+use crate::terminal::{self, Stream, Style, styled};
 
 /// Characters of arguments and results in a note.
 const MOST_NOTED: usize = 160;
@@ -29,7 +28,7 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// The terminal, or what stands in its place.
-    pub(crate) fn new(streams: bool, reasoning: When, config: &Config) -> Self {
+    pub(crate) fn new(streams: bool, reasoning: When, config: &Settings) -> Self {
         Screen {
             streams,
             prose: Prose::new(config),

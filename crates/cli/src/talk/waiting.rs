@@ -55,6 +55,7 @@ impl Waiting {
         let done = loop {
             tokio::select! {
                 biased;
+                // First, so that nothing is drawn any more once the answer is there.
                 done = &mut done => break done,
                 () = self.tick(true) => {}
             }

@@ -1,4 +1,4 @@
-//! What people type by mistake, and what they are told: the thing, the place, and the mend.
+//! What people type by mistake, and what they are told: the thing, the place, and the fix.
 
 use quillet_fake_provider::{FakeProvider, Fault, Refusal, Script, Turn};
 

@@ -228,7 +228,7 @@ fn odd_files_end_no_check_and_hide_no_other_file() {
     }
 }
 
-/// What rests beside scripts for their tests is no prompt, and a folder is looked at once.
+/// What lies beside scripts for their tests is no prompt, and a folder is looked at once.
 #[cfg(unix)]
 #[test]
 fn a_store_has_only_its_definitions() {

@@ -1,4 +1,4 @@
-//! One way from a model's name to its provider, whichever door the name comes in by.
+//! One way from a model's name to its provider, whichever interface the name comes in by.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ const NAMES: [(&str, Option<Wire>); 7] = [
     ("mock", None),
 ];
 
-/// The doors of a server: what is sent where to ask a model of this name.
+/// The routes of a server: what is sent where to ask a model of this name.
 fn doors(name: &str, stream: bool) -> Vec<(&'static str, String)> {
     let stored = own(name);
     let messages = r#"[{"role": "user", "content": "Hi"}]"#;

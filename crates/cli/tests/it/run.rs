@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::io::Read;
+#[cfg(feature = "js")]
 use std::net::TcpListener;
+#[cfg(feature = "js")]
 use std::sync::Arc;
+#[cfg(feature = "js")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quillet_fake_provider::{FakeProvider, Script, Turn};
@@ -201,6 +204,7 @@ fn a_dry_run_shows_requests_and_asks_nobody() {
 }
 
 /// Everything below a folder, by path.
+#[cfg(feature = "js")]
 fn files_below(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -286,6 +290,7 @@ fn a_dry_run_leaves_everything_as_it_was() {
 }
 
 /// A server that counts who connects to it.
+#[cfg(feature = "js")]
 fn counting() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,8 +1,9 @@
-//! Why a model did not answer.
+//! The error of a model, the same for every provider: whoever calls decides by its kind whether to
+//! try again and what status or exit code it becomes.
 
 use std::time::Duration;
 
-/// What kind of failure it was.
+/// The kind of a [`ModelError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModelErrorKind {
     /// No connection.
@@ -100,7 +101,7 @@ impl ModelErrorKind {
     }
 }
 
-/// Why a model did not answer.
+/// The error of a call of a model.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {

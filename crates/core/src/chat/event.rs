@@ -80,7 +80,7 @@ pub enum ChatEvent {
     Usage(Usage),
 }
 
-/// Why an answer ended.
+/// The reason why an answer ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
@@ -117,8 +117,8 @@ impl FinishReason {
     }
 }
 
-/// Why an answer may not be used as a whole one: run, judged, read as a value, kept as a
-/// summary. `None` where the stream did not say why it ended.
+/// Why an answer may not be used as a whole one: run, judged, read as a value, stored as a summary.
+/// `None` where the stream did not say why it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct NotWhole(pub Option<FinishReason>);

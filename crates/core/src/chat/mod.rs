@@ -25,7 +25,7 @@ use futures_core::Stream;
 
 use crate::{BoxFuture, Message};
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Clone, Debug, Default)]
 pub struct ChatRequest {
     /// The model's name; the implementation's default where `None`.
@@ -39,13 +39,13 @@ pub struct ChatRequest {
 /// A streamed answer. Dropping it ends the call to the provider.
 pub type ChatStream = Pin<Box<dyn Stream<Item = Result<ChatEvent, ModelError>> + Send>>;
 
-/// A language model, or the door to many. Never runs tools, keeps no history.
+/// A language model, or a router to many. Never runs tools, keeps no history.
 pub trait ChatModel: Send + Sync + fmt::Debug {
     /// What it is, in a word or two: `mock`, `openai at https://…`.
     fn describe(&self) -> String;
 
-    /// Whether anything is set up that could answer. A door to models of which none has a
-    /// key says no; what it is asked all the same it answers with what to set.
+    /// Whether anything is set up that could answer. A router to models of which none has a key
+    /// says no; a request is then answered with an error that names what to set.
     fn is_configured(&self) -> bool {
         true
     }

@@ -52,9 +52,9 @@ pub struct ChatOptions {
     /// as the model has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<String>,
-    /// Everything else a provider understands (`seed`, `logit_bias`, `thinking`,
-    /// `safetySettings` and so on), passed on as it is. `"stream": false` tells a wire
-    /// that can that the answer may come in one piece.
+    /// Everything else a provider understands (`seed`, `logit_bias`, `thinking`, `safetySettings`
+    /// and so on), passed on as it is. `"stream": false` asks a wire that can for the answer in one
+    /// piece.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, Value>,
 }
@@ -127,7 +127,7 @@ pub struct JsonSchemaFormat<'a> {
     pub strict: Option<bool>,
 }
 
-/// Something that a model may call. In JSON as in OpenAI's chat wire:
+/// A tool that a model may call. In JSON as in OpenAI's chat wire:
 /// `{"type": "function", "function": {"name": …, "description": …, "parameters": …}}`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolOffer {
@@ -145,8 +145,8 @@ pub enum ToolOffer {
         /// `defer_loading` and so on). In JSON beside `function`.
         extra: serde_json::Map<String, Value>,
     },
-    /// A tool that the provider runs itself (its search, its code interpreter) or
-    /// that only it has, in its own words. Other providers are not told of it.
+    /// A tool that the provider runs itself (its search, its code interpreter) or that only it has,
+    /// in its own words. It is not sent to other providers.
     Native(Value),
 }
 
@@ -227,7 +227,7 @@ impl<'de> Deserialize<'de> for ToolOffer {
     }
 }
 
-/// Whether a model has to call a tool. In JSON as in OpenAI's chat wire.
+/// Whether a model may, must or must not call tools. In JSON as in OpenAI's chat wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolChoice {
     /// As it likes.

@@ -6,7 +6,8 @@ use crate::{Content, ContentPart, Message};
 
 /// Tokens around each message, as OpenAI documents it for its chat models.
 const PER_MESSAGE: u64 = 4;
-/// Tokens of an image.
+/// Tokens of an image, as Chat Shell counts them. Providers count by its size, which is not known
+/// here.
 const PER_IMAGE: u64 = 170;
 
 /// Counts the tokens of texts as one family of models does, or estimates them.
@@ -34,8 +35,8 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
         PER_MESSAGE + content + calls + reasoning.map_or(0, |text| self.text(text))
     }
 
-    /// More tokens than a message has, without counting: no tokenizer makes more tokens
-    /// of a text than it has bytes. Who finds that even these fit need not count.
+    /// More tokens than a message has, without counting: no tokenizer makes more tokens of a text
+    /// than it has bytes. A caller that finds that even these fit need not count.
     fn most(&self, message: &Message) -> u64 {
         let bytes = |text: &str| text.len() as u64;
         let content = match &message.content {

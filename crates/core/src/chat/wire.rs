@@ -7,7 +7,7 @@ use futures_core::Stream;
 
 use super::{ChatEvent, ModelError};
 
-/// A request in the words of a wire, as a client sent it, and what has been seen in it. Who
+/// A request in the words of a wire, as a client sent it, and what has been seen in it. Whoever
 /// makes one has made sure that the wire's own writer would say the same.
 #[derive(Clone, Debug, Default)]
 pub struct WireRequest {
@@ -38,10 +38,10 @@ impl WireRequest {
 /// A piece of an answer in a wire's own words.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WireItem {
-    /// Words that the client can be told as they are: whole events of a stream, or all of an
+    /// Bytes that can be passed to the client as they are: whole events of a stream, or all of an
     /// answer that is none.
     Words(Vec<u8>),
-    /// What follows words is told in events, since the provider began to speak otherwise than
+    /// What follows such bytes comes as events, since the provider began to speak otherwise than
     /// the wire's own provider does. Comes once, after words and before events.
     Turn(WireTold),
     /// An event.

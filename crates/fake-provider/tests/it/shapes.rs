@@ -76,7 +76,7 @@ fn messages() {
     check(wire, "thinking_tool", model, thinking);
 }
 
-/// The recorded ones tell of tokens in steps of their own, so those are left out.
+/// The recorded ones report tokens in steps of their own, so those are left out.
 #[test]
 fn generate_content() {
     let wire = Wire::Gemini;

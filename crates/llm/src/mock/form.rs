@@ -1,5 +1,5 @@
-//! An answer in the form that was asked for: the smallest value that a JSON Schema lets pass, so that
-//! what needs structured answers runs without a network.
+//! An answer in the form that was asked for: the smallest value that a JSON Schema lets pass, so
+//! that what needs structured answers runs without a network.
 
 use serde_json::{Map, Value, json};
 
@@ -8,8 +8,8 @@ const DEPTH: usize = 24;
 /// Items of a list, whatever its schema wants.
 const MOST_ITEMS: u64 = 8;
 
-/// A value that a schema lets pass, as far as types, choices, required fields and bounds say. `pick`
-/// chooses among choices: the same for the same request.
+/// A value that a schema lets pass, as far as types, choices, required fields and bounds say.
+/// `pick` chooses among choices: the same for the same request.
 pub(super) fn sample(schema: &Value, pick: u64) -> Value {
     let root = schema;
     Sample { root, pick }.of(schema, "mock", 0)

@@ -25,10 +25,9 @@ const SLOW: Duration = Duration::from_millis(200);
 
 /// A deterministic model that reflects its request.
 ///
-/// The requested model's name tells it what to do: `mock-slow` pauses 200 ms
-/// before each piece, `mock-fail-500` (or any status from 400 to 599) refuses,
-/// `mock-cut` breaks off after two pieces, `mock-reasoning` thinks first, `mock-no-tools`
-/// calls none. Every other name answers, as `mock`.
+/// The requested model's name says what it does: `mock-slow` pauses 200 ms before each piece,
+/// `mock-fail-500` (or any status from 400 to 599) refuses, `mock-cut` breaks off after two pieces,
+/// `mock-reasoning` thinks first, `mock-no-tools` calls none. Every other name answers, as `mock`.
 ///
 /// The prompts of questions to databases are answered with tables and queries (module `database`).
 /// Where a JSON Schema is asked for, the answer is a small value that it lets pass.
@@ -109,7 +108,8 @@ struct Turn {
     reason: FinishReason,
 }
 
-/// What is answered: a query, if one is asked for, words, or the smallest value of the form that was asked for.
+/// What is answered: a query, if one is asked for, words, or the smallest value of the form that
+/// was asked for.
 fn said(request: &ChatRequest) -> String {
     if let Some(answer) = database::answer(&request.messages) {
         return answer;
@@ -162,7 +162,7 @@ impl Turn {
         events
     }
 
-    /// What it costs to say this so many times.
+    /// The usage of saying this so many times.
     fn usage(&self, request: &ChatRequest, times: u64) -> Usage {
         let arguments = self.call.as_ref().map_or(0, |call| words(&call.arguments));
         let thoughts = words(&self.thoughts);

@@ -27,7 +27,7 @@ pub(super) fn answer(messages: &[Message]) -> String {
         .rev()
         .find(|message| message.role == Role::User);
     if let Some(last) = asked {
-        // Media are told by their kind and address.
+        // Media are named by their kind and address.
         let said = clip(&last.content.to_string());
         text.push_str(&format!(" The last user message says:\n\n{said}"));
     }

@@ -13,12 +13,12 @@ use crate::protocol::{Anthropic, Gemini, OpenAiChat, OpenAiResponses, Protocol};
 use crate::provider::{Provider, ProviderConfig, Timeouts};
 use crate::retry::{Retry, RetryPolicy};
 
-/// How to reach one model.
+/// Configuration of one model: its provider, key, address and options.
 #[derive(Clone, Debug)]
 pub struct ModelConfig {
     /// The model, as its provider calls it.
     pub model_id: String,
-    /// Who offers it: an alias of [`Vendor::of_alias`]; where it says nothing, the id does.
+    /// The provider: an alias of [`Vendor::of_alias`]; where it says nothing, the id does.
     pub model_type: Option<String>,
     /// The key. An empty one is none, which only servers with a base URL take.
     pub api_key: Option<SecretString>,
@@ -57,7 +57,7 @@ impl Default for ModelConfig {
 }
 
 impl ModelConfig {
-    /// Who offers the model.
+    /// The provider of the model.
     #[must_use]
     pub fn detect(&self) -> Detected {
         let said = |text: &Option<String>| {

@@ -1,7 +1,7 @@
-//! Who offers a model (seed 004: an alias, then the beginning of the model's id, then
-//! OpenAI's wire, which most others copied).
+//! The provider of a model: an alias says it, else the beginning of the model's id, else it is
+//! taken for OpenAI's wire, which most others copied.
 
-/// Who offers a model, and over which wire.
+/// A provider and the wire that it speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vendor {
     /// OpenAI's chat completions, and everybody who copied them.
@@ -88,17 +88,17 @@ impl Vendor {
     }
 }
 
-/// Who offers a model.
+/// What was found out about the provider of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detected {
-    /// Who offers it.
+    /// The provider.
     pub vendor: Vendor,
     /// Whether nothing said so: a server that speaks OpenAI's wire is taken for granted.
     pub guessed: bool,
 }
 
-/// Who offers a model: `model_type` says (an alias, in any case), else its id does,
-/// else OpenAI's wire is tried. `api_format` `responses` switches OpenAI's wires.
+/// Finds the provider of a model: `model_type` says (an alias, in any case), else its id does, else
+/// OpenAI's wire is tried. `api_format` `responses` switches OpenAI's wires.
 #[must_use]
 pub fn detect(model_type: Option<&str>, model_id: &str, api_format: Option<&str>) -> Detected {
     let said = model_type.and_then(Vendor::of_alias);
@@ -122,7 +122,7 @@ mod tests {
     fn an_alias_comes_before_the_id_and_the_id_before_the_guess() {
         use Vendor::{Anthropic, Google, Mock, OpenAi};
         for (kind, id, vendor, guessed) in [
-            // Seed 004.
+            // Aliases and beginnings of ids as Chat Shell has them.
             ("", "gemini-2.0-flash", Google, false),
             ("openai", "claude-3-5-sonnet", OpenAi, false),
             ("gpt", "x", OpenAi, false),

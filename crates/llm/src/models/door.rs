@@ -1,5 +1,5 @@
-//! The door to many models: the name that a request asks for says which provider
-//! answers, with the keys of the settings.
+//! The router to many models: the name that a request asks for says which provider answers, with
+//! the keys of the settings.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::protocol::{OpenAiChat, Protocol};
 use crate::provider::{Provider, ProviderConfig, Timeouts};
 use crate::retry::{Retry, RetryNotice, RetryPolicy};
 
-/// What is told of every retry.
+/// The observer of every retry.
 pub type RetryObserver = Arc<dyn Fn(&RetryNotice) + Send + Sync>;
 
 /// Keys and addresses of all providers.
@@ -40,12 +40,12 @@ pub struct ModelSettings {
     pub api_format: Option<String>,
     /// How long to wait for what.
     pub timeouts: Timeouts,
-    /// Whether OpenAI's chat wire asks for what a streamed answer cost; `None` is yes.
-    /// Some servers that copied it refuse the wish.
+    /// Whether OpenAI's chat wire asks for what a streamed answer cost; `None` is yes. Some servers
+    /// that copied it refuse the member `stream_options`.
     pub include_usage: Option<bool>,
     /// When to ask again.
     pub retries: RetryPolicy,
-    /// Who is told of retries.
+    /// The observer of retries.
     pub observer: Option<RetryObserver>,
     /// What is known of models; `None` is what this program knows.
     pub facts: Option<ModelFacts>,
@@ -53,7 +53,7 @@ pub struct ModelSettings {
     pub http: Http,
 }
 
-/// How to reach one provider.
+/// Settings of one provider: key, address, headers.
 #[derive(Clone, Debug, Default)]
 pub struct VendorSettings {
     /// Its key.
@@ -80,7 +80,7 @@ impl fmt::Debug for ModelSettings {
     }
 }
 
-/// The door to many models. A request's `model` says which:
+/// Routes requests to many models. A request's `model` says which:
 /// - `provider/model`, where the provider is an alias (`anthropic/claude-…`);
 /// - else the beginning of its name (`claude-…`, `gpt-…`, `gemini-…`, `mock`);
 /// - else it is OpenAI's, or the server's that OpenAI's base URL names.
@@ -106,8 +106,8 @@ struct Listed {
 }
 
 impl Models {
-    /// Makes the clients; connects to nothing yet. Keys may be missing: who asks such
-    /// a provider is told which to set.
+    /// Makes the clients; connects to nothing yet. Keys may be missing: whoever asks such a
+    /// provider gets an error that names the one to set.
     ///
     /// # Errors
     /// A base URL, key or header that cannot be sent.
@@ -189,9 +189,9 @@ impl Models {
             .collect()
     }
 
-    /// Names of models that can be asked, each with its provider, sorted by provider: those
-    /// that are known of providers at their own address, else what the server at the address
-    /// says that it has. Its word is kept for a minute.
+    /// Names of models that can be asked, each with its provider, sorted by provider: those that
+    /// are known of providers at their own address, else what the server at the address says that
+    /// it has. Its answer is cached for a minute.
     pub async fn list(&self) -> Vec<(String, Vendor)> {
         const KEPT: Duration = Duration::from_secs(60);
         let mut kept = self.listed.lock().await;
@@ -229,7 +229,7 @@ impl Models {
         }
     }
 
-    /// Who answers to a model's name, and the name that it is told.
+    /// The provider of a model's name, and the name that is sent to it.
     #[must_use]
     pub fn choose<'a>(&self, model: &'a str) -> (Vendor, &'a str) {
         let format = self.settings.api_format.as_deref();
@@ -394,7 +394,8 @@ impl ChatModel for Models {
         let named = request.model.as_deref().filter(|model| !model.is_empty());
         let model = named.or(self.default_model())?;
         let (vendor, name) = self.choose(model);
-        // A name that the model is not told stays with the door.
+        // The body is passed on as it is, so the name in it has to be the one that the provider
+        // knows.
         if request.model.as_deref() != Some(name) {
             return None;
         }

@@ -1,11 +1,11 @@
 //! What is known of models, from one data file that settings can add to.
 //!
-//! A name is looked up exactly, then by the longest entry that it begins with. An
-//! entry ends at a boundary of the name: `gpt-4` is the beginning of `gpt-4-0613`, but
-//! not of `gpt-4.1` or `gpt-4o` (the origin took both for it, note 1.7 on seed 004).
-//! An entry that ends in `-` is a family (`claude-`): what its next model will have at
-//! least, and no more than a guess. A price only holds for the entry's own name and its
-//! dated versions, since the next model of a family costs something else.
+//! A name is looked up exactly, then by the longest entry that it begins with. An entry ends at a
+//! boundary of the name: `gpt-4` is the beginning of `gpt-4-0613`, but not of `gpt-4.1` or
+//! `gpt-4o`. (A plain comparison of beginnings would give both the 8,192 tokens of `gpt-4`.) An
+//! entry that ends in `-` is a family (`claude-`): what its next model will have at least, and no
+//! more than a guess. A price only holds for the entry's own name and its dated versions, since the
+//! next model of a family costs something else.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ const UNKNOWN_CONTEXT: u64 = 128_000;
 /// Tokens of an answer of a model of which nothing is known.
 const UNKNOWN_OUTPUT: u64 = 4_096;
 
-/// What is known of one model.
+/// The known facts of one model: window, output limit, abilities, price.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// The entry that these are of; empty where there is none.
@@ -41,7 +41,7 @@ pub struct Facts {
     above: Option<Above>,
 }
 
-/// How tokens are counted.
+/// The tokenizer of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tokenizer {
@@ -60,7 +60,7 @@ pub enum Tokenizer {
     Other,
 }
 
-/// What a model can do.
+/// The abilities of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Supports {
     /// Images in messages.
@@ -156,7 +156,7 @@ impl Facts {
         Some(price.of(usage))
     }
 
-    /// What so many answers cost together. Where the price depends on how long a request is,
+    /// The price of this many answers together. Where the price depends on how long a request is,
     /// and the sum does not say how long each was, it is not known.
     #[must_use]
     pub fn cost_of_calls(&self, usage: &Usage, calls: u32) -> Option<f64> {
@@ -168,7 +168,7 @@ impl Facts {
     }
 }
 
-/// What is known of models.
+/// The table of known models.
 #[derive(Clone, Debug)]
 pub struct ModelFacts {
     entries: HashMap<String, Facts>,
@@ -324,7 +324,7 @@ mod tests {
             ("gemini-1.5-pro", 2_097_152, 8_192),
             ("gemini-1.5-flash", 1_048_576, 8_192),
             ("gemini-2.0-flash", 1_048_576, 8_192),
-            // Note 1.7.
+            // Older models, which requests still name.
             ("claude-3-opus", 200_000, 4_096),
             ("gpt-4", 8_192, 4_096),
             ("gpt-3.5-turbo", 16_385, 4_096),
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn the_longest_entry_counts_and_ends_at_a_boundary() {
         for (model, id) in [
-            // What the origin took for gpt-4o and gpt-4.
+            // What a plain comparison of beginnings takes for gpt-4o and gpt-4.
             ("gpt-4o-mini", "gpt-4o-mini"),
             ("gpt-4o-mini-2024-07-18", "gpt-4o-mini"),
             ("gpt-4.1", "gpt-4.1"),

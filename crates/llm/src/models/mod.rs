@@ -1,6 +1,5 @@
-//! Models by their names: who offers one ([`detect`]), what fits into it, what it can
-//! do and costs ([`ModelFacts`]), how to reach it ([`ModelConfig`]), and the door to
-//! all of them ([`Models`]).
+//! Models by their names: who offers one ([`detect`]), what fits into it, what it can do and costs
+//! ([`ModelFacts`]), how to reach it ([`ModelConfig`]), and the router to all of them ([`Models`]).
 //!
 //! ```
 //! use futures_util::StreamExt;

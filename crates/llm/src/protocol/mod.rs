@@ -96,8 +96,8 @@ pub trait Decoder: Send {
     /// Whether the answer is complete, so that what follows need not be waited for.
     fn is_done(&self) -> bool;
 
-    /// Looks at an event of a stream that a client may be told as it is. What is plain counts
-    /// as read; what is not has changed nothing, and is read as an event.
+    /// Looks at an event of a stream that may be passed to the client as it is. What is plain
+    /// counts as read; what is not has changed nothing, and is read as an event.
     fn pass(&mut self, _name: Option<&str>, _data: &[u8]) -> Plain {
         Plain::No
     }
@@ -107,7 +107,7 @@ pub trait Decoder: Send {
         false
     }
 
-    /// What has been told by now, after pieces that were plain.
+    /// What has been passed on by now, after pieces that were plain.
     fn told(&self) -> WireTold {
         WireTold::default()
     }

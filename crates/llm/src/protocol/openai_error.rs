@@ -41,7 +41,7 @@ pub(crate) fn said(error: &Value) -> Said {
     let status = status.filter(|code| (400..600).contains(code));
     let message = text("message").or_else(|| text("detail"));
     Said {
-        // OpenRouter puts what the provider behind it said beside its own words.
+        // OpenRouter puts what the provider behind it said next to its own words.
         message: match error.pointer("/metadata/raw").and_then(Value::as_str) {
             Some(raw) => format!("{}: {raw}", message.unwrap_or_default()),
             None => message.unwrap_or_else(|| error.to_string()),
@@ -54,7 +54,7 @@ pub(crate) fn said(error: &Value) -> Said {
 
 /// The error in the body of a refused request, if it has one.
 pub(crate) fn said_in(body: &Value) -> Option<Said> {
-    // Gemini's door for this wire wraps the object in a list.
+    // Gemini's endpoint for this wire wraps the object in a list.
     let body = body.get(0).unwrap_or(body);
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
         let mut found = said(error);

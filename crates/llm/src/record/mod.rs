@@ -1,4 +1,4 @@
-//! Recording exchanges with models, and playing them again without a network.
+//! Recording exchanges with models, and replaying them without a network.
 //!
 //! The boundary is the [`ChatModel`](quillet_core::chat::ChatModel): a recording holds
 //! the neutral request and the events of the answer with their times, in one file of

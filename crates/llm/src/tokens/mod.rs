@@ -1,9 +1,9 @@
 //! Counting tokens: exactly for OpenAI's models, by estimate for all others, whose
 //! tokenizers are not public or not known here.
 //!
-//! An exact counter loads its vocabulary when it counts for the first time (about
-//! 0.1 s and 45 MB, once per process); who only has to know that a conversation is
-//! short asks `TokenCounter::most` and loads nothing.
+//! An exact counter loads its vocabulary when it counts for the first time (about 0.1 s and 45 MB,
+//! once per process); whoever only has to know that a conversation is short asks
+//! `TokenCounter::most` and loads nothing.
 
 mod bpe;
 mod estimate;

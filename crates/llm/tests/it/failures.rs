@@ -1,5 +1,5 @@
-//! What goes wrong gets an error that names the provider, the cause and the
-//! mend, and that holds no secret.
+//! What goes wrong gets an error that names the provider, the cause and the fix, and that holds no
+//! secret.
 
 use std::time::Duration;
 

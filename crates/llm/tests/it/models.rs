@@ -1,4 +1,4 @@
-//! The door to many models: who answers, over which wire, with which key.
+//! The router to many models: who answers, over which wire, with which key.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -173,8 +173,8 @@ const QUESTIONS: [(&str, usize, &str); 30] = [
     ("城市是“上海”的客户有多少", 1, "4"),
 ];
 
-/// Questions whose words name columns only: phase 1 of the seed, which shows names and comments of tables, leaves
-/// their tables out.
+/// Questions whose words name columns only: phase 1 shows the model names and comments of tables,
+/// so their tables are left out.
 const BY_COLUMNS: [&str; 1] = ["How many orders does each city have?"];
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Seed 000's retries: what is asked again, how often, and what never is.
+//! Retries: what is asked again, how often, and what never is.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

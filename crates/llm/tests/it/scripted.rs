@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub enum Step {
     /// Writes these bytes.
     Send(Vec<u8>),
-    /// Writes these bytes so many times.
+    /// Writes these bytes this many times.
     Repeat(Vec<u8>, usize),
     /// Waits.
     Wait(Duration),

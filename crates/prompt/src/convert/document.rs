@@ -1,4 +1,4 @@
-//! What a prompt says beside its template, and how each kind of file says it.
+//! What a prompt says besides its template, and how each kind of file says it.
 
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};

@@ -1,9 +1,9 @@
 //! From one kind of prompt file to another, where there is an exact counterpart.
 //!
-//! What is converted is text, variables, conditions, loops, messages, the model
-//! with its settings, and what a prompt takes. Everything else is refused, with its place and the
-//! reason: nothing is lost in silence. What comes out is read again and rendered
-//! beside the original, so a counterpart that is not exact is no counterpart.
+//! What is converted is text, variables, conditions, loops, messages, the model with its settings,
+//! and what a prompt takes. Everything else is refused, with its place and the reason: nothing is
+//! lost silently. What comes out is read again, rendered and compared with the original, so a
+//! counterpart that is not exact is no counterpart.
 
 mod document;
 mod proof;
@@ -19,7 +19,7 @@ use quillet_template::convert::{ConvertOptions, Converted, Shape};
 use crate::definition::Prompt;
 use crate::file::{self, PromptFile, Surroundings};
 
-/// What to convert to.
+/// The format or kind of file to convert to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A definition of our own, as JSON.
@@ -79,7 +79,7 @@ impl Refusal {
     }
 }
 
-/// How to convert a prompt file.
+/// Options for converting a prompt file.
 #[derive(Clone, Debug, Default)]
 pub struct FileOptions {
     /// How its template is converted.

@@ -1,5 +1,5 @@
-//! Whether what was written is the same prompt: it is read again, and rendered
-//! beside the original.
+//! Whether what was written is the same prompt: it is read again, rendered, and compared with the
+//! original.
 
 use futures_util::FutureExt;
 use quillet_core::{Map, Table, Value};

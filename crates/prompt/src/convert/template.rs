@@ -152,8 +152,8 @@ fn refusal(found: Diagnostic, turn: &Turn) -> Refusal {
     Refusal::template(turn.at + at, reason)
 }
 
-/// Functions are bound by who renders, so that nobody knows here whether a file
-/// says the same with them.
+/// Functions are bound when a file is rendered, so it is not known here whether it says the same
+/// with them.
 fn refuse_calls(nodes: &[Node], findings: &mut Findings<'_>) {
     for node in nodes {
         match &node.kind {

@@ -1,8 +1,7 @@
 //! dotprompt: YAML front matter, then a template of the format `dotprompt`.
 //!
-//! The rules are those of the reference (google/dotprompt). Where it passes over
-//! something in silence, there is a warning here: a key that it drops, a front
-//! matter that it takes for text.
+//! The rules are those of the reference (google/dotprompt). Where it skips something silently,
+//! there is a warning here: a key that it drops, a front matter that it takes for text.
 
 use std::sync::Arc;
 

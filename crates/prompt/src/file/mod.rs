@@ -1,8 +1,8 @@
 //! Prompt files: `.prompt` (dotprompt), `.prompty`, and Semantic Kernel's
 //! functions, read into the same [`Prompt`] as every other definition.
 //!
-//! Nothing here touches a file, the environment or the network: who reads a
-//! file hands over its text, and [`Surroundings`] for what it may ask for.
+//! Nothing here touches a file, the environment or the network: whoever reads a file hands over its
+//! text, and [`Surroundings`] for what it may ask for.
 
 mod block;
 mod dotprompt;
@@ -35,7 +35,7 @@ use quillet_core::Span;
 
 use crate::definition::{Checked, Prompt};
 
-/// What a prompt file is.
+/// The kind of a prompt file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// dotprompt: `NAME.prompt`, `NAME.VARIANT.prompt`, and `_NAME.prompt` for a partial.

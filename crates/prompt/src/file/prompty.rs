@@ -339,7 +339,7 @@ fn old_kind(name: &str, kind: &Node, report: &mut Report<'_>) -> (String, bool) 
     (said.to_owned(), false)
 }
 
-/// An input that only a sample of version 1 tells of: another value may be of another kind.
+/// An input that is only known from a sample of version 1: another value may be of another kind.
 fn sampled(sample: &Entry) -> Property {
     let kind = kind_of(&sample.value).to_owned();
     let mut said = Object::new();
@@ -501,8 +501,7 @@ fn tools(prompt: &mut Prompt, node: &Node, report: &mut Report<'_>) {
     }
 }
 
-/// A function as models are told of it. Other kinds of tools are no business of
-/// the request to a model.
+/// A function as it is described to models. Other kinds of tools are not sent to a model.
 fn function(tool: &Node) -> Option<Tree> {
     if tool.get("kind")?.as_str() != Some("function") {
         return None;

@@ -19,7 +19,7 @@ pub struct Rich {
     pub kind: RichKind,
 }
 
-/// What a rich variable is.
+/// The kind of a rich variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RichKind {
     /// Messages: a list of `{role, content}`, or an object with `messages`.

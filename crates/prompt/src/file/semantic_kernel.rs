@@ -1,9 +1,8 @@
 //! Semantic Kernel's prompt functions: one YAML file, or a folder with
 //! `skprompt.txt` and `config.json`.
 //!
-//! The fields are those of `PromptTemplateConfig`. As there, a key that is not
-//! known is refused in YAML and passed over in `config.json`, with a warning; settings of
-//! models are free.
+//! The fields are those of `PromptTemplateConfig`. As there, a key that is not known is refused in
+//! YAML and skipped in `config.json`, with a warning; settings of models are free.
 
 use std::sync::Arc;
 
@@ -30,7 +29,7 @@ const KEYS: [&str; 8] = [
     "allow_dangerously_set_content",
 ];
 
-/// What `config.json` has beside them: its schema's version and kind.
+/// What `config.json` has besides them: its schema's version and kind.
 const FOLDER_KEYS: [&str; 2] = ["schema", "type"];
 
 const VARIABLE_KEYS: [&str; 7] = [
@@ -265,7 +264,7 @@ fn inputs(prompt: &mut Prompt, node: &Node, unknown: Unknown, report: &mut Repor
     }
 }
 
-/// Semantic Kernel takes texts only; numbers and truths of YAML are written as such.
+/// Semantic Kernel takes texts only; numbers and booleans of YAML are written as such.
 fn default(item: &Node, report: &mut Report<'_>) -> Option<String> {
     let node = item.get("default")?;
     match &node.data {

@@ -1,4 +1,6 @@
-//! What a prompt file may ask for.
+//! The contract between a prompt file and whoever reads it: environment variables, other files and
+//! schemas by name are handed out, never taken, so that a file from a stranger reads nothing by
+//! itself.
 
 use std::fmt;
 use std::path::Path;
@@ -63,12 +65,12 @@ pub struct Alone;
 
 impl Surroundings for Alone {}
 
-/// Who hands out what prompt files ask for.
+/// Hands out what prompt files ask for, by the folder that they are in.
 pub trait Outside: Send + Sync + fmt::Debug {
     /// What a file in that folder may ask for.
     fn around(&self, folder: &Path) -> Box<dyn Surroundings>;
 
-    /// What a file may ask for that rests in no folder, but in a database: by default nothing.
+    /// What a file may ask for that is in no folder, but in a database: by default nothing.
     fn anywhere(&self) -> Box<dyn Surroundings> {
         Box::new(Alone)
     }

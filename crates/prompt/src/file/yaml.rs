@@ -173,7 +173,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The text of a key, or an error that it is none.
+    /// The text of a key, or an error if it is not a text.
     pub(super) fn text(&mut self, map: &Node, key: &str) -> Option<String> {
         let node = map.get(key)?;
         if let Some(text) = node.as_str() {
@@ -196,7 +196,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The object of a key, or an error that it is none.
+    /// The object of a key, or an error if it is not an object.
     pub(super) fn map<'n>(&mut self, map: &'n Node, key: &str) -> Option<&'n Node> {
         let node = map.get(key)?;
         if matches!(node.data, Data::Map(_)) {
@@ -210,7 +210,7 @@ impl<'a> Report<'a> {
         None
     }
 
-    /// The truth of a key, or an error that it is none.
+    /// The boolean of a key, or an error if it is not a boolean.
     pub(super) fn truth(&mut self, map: &Node, key: &str) -> Option<bool> {
         let node = map.get(key)?;
         if node.as_bool().is_none() {

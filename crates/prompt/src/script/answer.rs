@@ -24,8 +24,8 @@ pub(crate) async fn value(mut run: ScriptStream) -> Result<Value, ServiceError> 
     Ok(Value::Null)
 }
 
-/// A run told in the events of a model: the text of its result, and what it cost. Ready
-/// when there is a first piece of text, so that what fails before that has its own error.
+/// A run as the events of a model: the text of its result, and what it cost. Ready when there is a
+/// first piece of text, so that what fails before that has its own error.
 ///
 /// # Errors
 /// What failed before any of the text was there.
@@ -67,7 +67,7 @@ pub(crate) async fn chat_stream(
 struct Told {
     run: ScriptStream,
     pending: VecDeque<ChatEvent>,
-    /// Bytes of the result's text that were told.
+    /// Bytes of the result's text that were sent.
     said: usize,
     ended: bool,
 }

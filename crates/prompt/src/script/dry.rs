@@ -1,4 +1,4 @@
-//! Which requests a script would make: a run in which no model is asked.
+//! A dry run of a script: it runs, and no model is asked.
 
 use futures_util::StreamExt;
 use quillet_core::{Diagnostic, Message};

@@ -1,6 +1,6 @@
-//! Scripts among the prompts: how one is stored, and the contract with who reads and
-//! runs them. The crate of the language stands above this one, so a script is here a
-//! front page and something that its runner knows more of.
+//! Scripts among the prompts: how one is stored, and the contract with whoever reads and runs them.
+//! The crate of the language stands above this one, so a script is here a front page and something
+//! that its runner knows more of.
 //!
 //! A stored script is the definition `{"format": "script", "source": "…"}`, in which
 //! `source` is the text of an `.ai.yaml` file. In a folder it is the file itself.
@@ -105,18 +105,18 @@ pub struct ScriptJob {
     pub options: ChatOptions,
     /// Whether somebody reads the answer piece by piece.
     pub stream: bool,
-    /// Only tells which requests it would make.
+    /// Only reports which requests it would make.
     pub dry: bool,
-    /// How many prompts and scripts of this service have called each other until here.
+    /// How many prompts and scripts of this service have called each other so far.
     pub depth: usize,
     /// The request that it belongs to, for logs.
     pub request_id: String,
 }
 
-/// What a script does, as it happens.
+/// The events of a running script.
 pub type ScriptStream = Pin<Box<dyn Stream<Item = Result<ScriptEvent, ServiceError>> + Send>>;
 
-/// Something that a script does.
+/// An event of a running script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScriptEvent {
     /// A piece of the result's text. All pieces together are a beginning of it.
@@ -125,7 +125,7 @@ pub enum ScriptEvent {
     Reasoning(String),
     /// A piece of what a model says on the way: no part of the result.
     Said {
-        /// Who says it.
+        /// The role that says it.
         role: String,
         /// The piece.
         text: String,
@@ -154,7 +154,7 @@ pub enum ScriptEvent {
     Ended(Box<ScriptOutcome>),
 }
 
-/// What a run gave.
+/// The result of a script's run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptOutcome {
     /// The result; nothing where the script has none.
@@ -163,7 +163,7 @@ pub struct ScriptOutcome {
     pub usage: Usage,
     /// Calls of models.
     pub model_calls: u64,
-    /// How the forms of answers were kept, in order.
+    /// How the forms of answers were enforced, in order.
     pub enforced: Vec<Enforced>,
     /// What the author should know.
     pub warnings: Vec<Diagnostic>,
@@ -181,14 +181,14 @@ impl ScriptOutcome {
     }
 }
 
-/// How an answer was held to its form.
+/// How the form of an answer was enforced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Enforced {
     /// The variable that the answer went to.
     pub variable: String,
     /// The form: `choice`, `schema`, `json`, `yaml`, `nobj`.
     pub constraint: &'static str,
-    /// Who held it: `provider` or `check`.
+    /// What enforced it: `provider` or `check`.
     pub by: &'static str,
     /// How often the model was asked again.
     pub repairs: u32,
@@ -196,7 +196,7 @@ pub struct Enforced {
     pub kept: bool,
 }
 
-/// Why a script failed.
+/// The error of a script.
 #[derive(Clone, Debug)]
 pub struct ScriptFailure {
     /// The script that was run.

@@ -29,7 +29,7 @@ use crate::variables::{REQUEST_ROOTS, Variables};
 /// The name of a prompt that is not stored, in errors.
 const INLINE: &str = "inline";
 
-/// How the service behaves.
+/// Options of the prompt service.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceOptions {
     /// Bounds on one render.
@@ -48,7 +48,7 @@ pub struct ServiceOptions {
 /// Prompts and tools that are counted by their own names, unless it is said otherwise.
 const NAMED_COUNTS: usize = 100;
 
-/// What the service has counted since it began.
+/// Counters of the prompt service since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Compiled templates that were found in the cache.
@@ -74,7 +74,7 @@ pub struct PromptService {
     usage: Usage,
 }
 
-/// What a prompt rendered to.
+/// The result of a render: a text, or messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RenderedPrompt {
     /// A text.
@@ -94,7 +94,7 @@ pub enum Unplaced {
     Last,
 }
 
-/// What a request brings to a prompt.
+/// The input of a request to a prompt: variables and the conversation so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// Its variables.
@@ -105,9 +105,9 @@ pub struct Input<'a> {
     pub unplaced: Unplaced,
     /// Its id, for logs.
     pub request_id: &'a str,
-    /// How many prompts and scripts of this service have called each other until here.
+    /// How many prompts and scripts of this service have called each other so far.
     pub depth: usize,
-    /// Whether it is to be told what the render was made of ([`RenderOutcome::explanation`]).
+    /// Whether the outcome is to say what the render was made of ([`RenderOutcome::explanation`]).
     pub explain: bool,
     /// Part of a dry run: no tool is called, and scripts run dry, too.
     pub dry: bool,
@@ -146,7 +146,7 @@ pub struct RenderOutcome {
     pub stale: bool,
     /// How long it took, tool calls included.
     pub time: Duration,
-    /// Of a script: which requests it would make, as far as that can be told.
+    /// Of a script: which requests it would make, as far as that is known.
     pub dry_run: Option<DryRun>,
     /// Variables of the request that the prompt neither declares nor uses.
     pub unused: Vec<Unused>,
@@ -265,7 +265,7 @@ impl PromptService {
 
     /// Renders a prompt with the variables of a request.
     ///
-    /// Of a script it tells which requests the script would make ([`RenderOutcome::dry_run`]).
+    /// Of a script it says which requests the script would make ([`RenderOutcome::dry_run`]).
     ///
     /// # Errors
     /// Every variant of [`ServiceError`] except [`ServiceError::Model`].
@@ -457,8 +457,8 @@ impl PromptService {
         }
     }
 
-    /// Runs a script and tells its result in the events of a model: what it says on the way
-    /// is left out.
+    /// Runs a script and gives its result as the events of a model: what it says on the way is left
+    /// out.
     ///
     /// # Errors
     /// As [`PromptService::run_script`], and what fails before there is any text.

@@ -1,4 +1,4 @@
-//! One prompt on its way to a text: variables, checks, the render, what is told of it.
+//! One prompt on its way to a text: variables, checks, the render, its report.
 
 use std::sync::Arc;
 

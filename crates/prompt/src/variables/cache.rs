@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::MOST_AGE;
 use crate::context;
 
-/// A question that goes on behind is given up after this, and asked again.
+/// A question that goes on in the background is given up after this, and asked again.
 const LONGEST_QUESTION: Duration = Duration::from_secs(5);
 
 /// What is known, and the store that knows better.
@@ -60,7 +60,7 @@ pub(super) struct Cell {
 pub(super) const PROMPT: u8 = 0;
 /// It did not, and a question is on its way.
 const ASKED: u8 = 1;
-/// It did not, and whoever needs a value is to ask behind.
+/// It did not, and whoever needs a value is to ask in the background.
 pub(super) const SLOW: u8 = 2;
 
 impl Cache {
@@ -76,7 +76,7 @@ impl Cache {
         }
     }
 
-    /// Whether this is the one question that is asked behind.
+    /// Whether this is the one question that is asked in the background.
     pub(super) fn begins_behind(&self, pace: u8) -> bool {
         let begun = self
             .pace
@@ -84,11 +84,12 @@ impl Cache {
         begun.is_ok()
     }
 
-    /// Waits for an answer behind those who were served without it.
+    /// Waits for an answer in the background, when others have been served without it.
     pub(super) async fn go_on(self: Arc<Self>, asking: BoxFuture<'static, Result<(), StoreError>>) {
         match tokio::time::timeout(LONGEST_QUESTION, asking).await {
             Ok(Ok(())) => {
                 self.pace.store(PROMPT, Ordering::Release);
+                // Plans that were made without this answer are made again.
                 self.version.fetch_add(1, Ordering::Release);
             }
             _ => self.pace.store(SLOW, Ordering::Release),
@@ -117,6 +118,7 @@ impl Cache {
                 Some(entry) => (Some(context::read(key, &entry.text)), None),
             };
             let values = keys.iter().zip(entries).map(value).collect();
+            // Counted from the question: the store may have read the values right after it.
             fetching.end(values, started + MOST_AGE);
             Ok(())
         })

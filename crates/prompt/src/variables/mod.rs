@@ -1,6 +1,6 @@
-//! Shared variables: only those that a template references are fetched, in one
-//! round trip, and each is kept for at most five seconds. A store that takes its time is
-//! waited for a moment; then what is known is served, and one question goes on behind.
+//! Shared variables: only those that a template references are fetched, in one round trip, and each
+//! is cached for at most five seconds. A store that takes its time is waited for a moment; then
+//! what is known is served, and one question goes on in the background.
 
 mod cache;
 
@@ -20,7 +20,7 @@ use crate::context;
 use crate::error::ServiceError;
 use crate::follow::Asks;
 
-/// A value older than this is fetched again.
+/// A value older than this is fetched again, as ai-prompt-shell documents.
 const MOST_AGE: Duration = Duration::from_secs(5);
 
 /// While the store is away, old values are served and looked at again after this.
@@ -170,12 +170,14 @@ impl Variables {
             known.loaded = true;
         }
         self.expire_all();
+        // After the keys are set: whoever reads the new number finds them.
         self.cache.generation.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
     /// Follows the store's changes for as long as the future is polled.
     pub async fn watch(&self) {
+        // Before the keys are loaded, so that no change falls between.
         let mut follower = self.asks.follow(self.cache.store.changes()).await;
         self.load_until_done().await;
         while let Some(changes) = follower.next().await {
@@ -189,7 +191,7 @@ impl Variables {
         }
     }
 
-    /// Waits until every change that the store has told before this was called is known.
+    /// Waits until every change that the store has reported before this was called is known.
     ///
     /// # Errors
     /// Nobody follows, and the store does not answer.
@@ -200,7 +202,7 @@ impl Variables {
         }
     }
 
-    /// Every shared variable as it rests in the store, also where it holds no value.
+    /// Every shared variable as it is stored, even where it holds no value.
     ///
     /// # Errors
     /// The store does not answer.
@@ -223,6 +225,7 @@ impl Variables {
     fn changed(&self, key: Key) {
         {
             let mut cells = write(&self.cache.cells);
+            // What a fetch on its way brings may be the value from before.
             if cells.fetching.contains_key(&key) {
                 cells.changed.insert(key.clone());
             }
@@ -242,6 +245,7 @@ impl Variables {
         for cell in cells.values.values_mut() {
             cell.good_until = now;
         }
+        // What is being fetched may be from before, too.
         cells.changed = cells.fetching.keys().cloned().collect();
         drop(cells);
         self.cache.version.fetch_add(1, Ordering::Release);
@@ -398,6 +402,8 @@ impl Variables {
             Some(plan) if also.is_empty() => plan.keys.clone(),
             _ => self.keys_of(references, also),
         };
+        // A guard of `arc-swap` takes one of the few fast slots of its thread, so it is not held
+        // while the store is read.
         drop(plan);
         let fetched = self.fetch(&keys).await?;
         let stale = fetched.good_until.is_none();
@@ -484,8 +490,8 @@ impl Variables {
     }
 
     /// Asks the store for values that are not good any more. Where all of them are known it is
-    /// waited for a moment only, and while it is slow not at all: then one question at a time
-    /// goes on behind.
+    /// waited for a moment only, and while it is slow not at all: then one question at a time goes
+    /// on in the background.
     async fn refresh(&self, old: Vec<Key>) -> Result<(), StoreError> {
         let cache = &self.cache;
         if !cache.knows_all(&old) {
@@ -547,7 +553,7 @@ fn needs_shared(references: &References) -> bool {
 }
 
 /// The tree, and under its whole id every variable that a template names so
-/// (`index . "vscode.lang"`), as the deployed origin has it.
+/// (`index . "vscode.lang"`): templates written for ai-prompt-shell may do either.
 fn with_flat_names(keys: &[Key], fetched: &Fetched, references: &References) -> Map {
     let tree = context::tree(fetched.present(keys));
     let flat: Vec<&str> = references

@@ -38,7 +38,7 @@ async fn a_cached_render_allocates_its_text_and_its_variables() {
     let variables: Map = serde_json::from_str(r#"{"x":"X","y":"Y"}"#).unwrap();
     let none = Map::default();
     for id in ["e.text", "e.args", "e.shared", "e.jinja"] {
-        // A variable that nobody uses would be told.
+        // A variable that nobody uses would be reported.
         let given = if id == "e.text" { &none } else { &variables };
         let input = Input::new(given, "test");
         // The first one compiles the template and fetches the variables.

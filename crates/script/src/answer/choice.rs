@@ -198,7 +198,7 @@ impl Choice {
         })
     }
 
-    /// What a model is told whose provider has no constraint of its own.
+    /// The instructions for a model whose provider has no constraint of its own.
     #[must_use]
     pub fn instruction(&self) -> String {
         let options: Vec<String> = self.options.iter().map(|o| format!("- {o}")).collect();

@@ -9,7 +9,7 @@ use super::coerce::coerce;
 use super::schema::{Schema, normal};
 use crate::run::Input;
 
-/// What a script takes, in the order in which it says so.
+/// The declared inputs of a script, in order.
 #[derive(Debug, Default)]
 pub struct Inputs {
     /// The inputs.
@@ -31,19 +31,19 @@ pub struct InputField {
     pub description: String,
     /// Values that it may have, to show.
     pub examples: Vec<Value>,
-    /// Whether models are not told of it.
+    /// Whether it is hidden from models.
     pub hidden: bool,
     schema: Schema,
 }
 
-/// Something wrong with one input, or with what was given for it.
+/// A problem with one input, or with the value given for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputProblem {
     /// The input.
     pub field: String,
     /// What is wrong, one sentence.
     pub message: String,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct Bound {
     pub rest: Option<Value>,
 }
 
-/// What an input can say of itself beside what JSON Schema has.
+/// What an input can declare besides what JSON Schema has.
 const OWN: [&str; 9] = [
     "name", "required", "index", "default", "value", "example", "examples", "hidden", "title",
 ];

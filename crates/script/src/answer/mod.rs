@@ -1,7 +1,8 @@
-//! What a model answered, read as the script asked for it: JSON, YAML, NObj, choices,
-//! thinking; and how a model is told what is asked for.
+//! What a model answered, read as the script asked for it: JSON, YAML, NObj, choices, thinking; and
+//! the words that ask a model for it.
 //!
-//! Everything here is a pure function of text. Who asks, and asks again, is [`crate::call`].
+//! Everything here is a pure function of text. Asking the model, and asking again, is the part of
+//! [`crate::call`].
 
 mod choice;
 mod coerce;
@@ -23,7 +24,7 @@ pub use output::{describe, section};
 pub use schema::{Provided, Schema};
 pub use thinking::{Mode, Split, Splitter, Tag, Thinking};
 
-/// How a value is written in an answer (`response_format.type`).
+/// The format of a value in an answer (`response_format.type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// JSON.

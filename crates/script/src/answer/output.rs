@@ -1,4 +1,4 @@
-//! How a model is told what its answer has to look like.
+//! The words that tell a model what its answer has to look like.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::Format;
 
-/// Objects in objects that are told of one by one.
+/// Levels of nested objects that are described one by one.
 const MOST_LEVELS: usize = 8;
 
 /// A schema in natural language: what `{{output}}` says unless `naturalOutput` is `false`.

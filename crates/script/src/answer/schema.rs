@@ -4,7 +4,7 @@ use quillet_core::{Value, nearest};
 use quillet_schema::{Finding, Rules, Validator};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
-/// Findings that a model or an author is told at once.
+/// Most findings that a model or an author gets at once.
 const MOST_FINDINGS: usize = 8;
 /// Characters of a finding.
 const MOST_CHARACTERS: usize = 300;
@@ -145,7 +145,7 @@ fn normal_object(fields: &JsonMap<String, Json>) -> Result<Json, String> {
             ("anyOf" | "oneOf" | "allOf" | "prefixItems", Json::Array(all)) => {
                 Json::Array(all.iter().map(normal).collect::<Result<_, _>>()?)
             }
-            // A property's own word, which its object has heard.
+            // A property's own key, which is read into the `required` of its object.
             ("required", Json::Bool(_)) => continue,
             _ => value.clone(),
         };

@@ -19,7 +19,7 @@ pub struct Command {
 /// without quotes are.
 ///
 /// # Errors
-/// No name, parentheses that are not closed, text behind them, or arguments that are none.
+/// No name, parentheses that are not closed, text behind them, or arguments that cannot be read.
 pub fn parse_command(text: &str, base: Span, words: Words) -> Result<Command, ArgumentError> {
     let reader = Reader { text, base, words };
     let open = text.find(['(', '（']).unwrap_or(text.len());

@@ -43,7 +43,7 @@ pub struct Argument {
     pub value_span: Span,
 }
 
-/// What an argument holds.
+/// The value of an argument as it is written.
 #[derive(Clone, Debug)]
 pub enum ArgumentValue {
     /// A number, a text, `true`, `null`: known without a run. `TRUE` and `False` count.
@@ -60,7 +60,7 @@ pub enum ArgumentValue {
     Skipped,
 }
 
-/// Why a text is no arguments.
+/// The error of a text that cannot be read as arguments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ArgumentError {
@@ -68,7 +68,7 @@ pub struct ArgumentError {
     pub message: String,
     /// Where, in the file.
     pub span: Span,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
@@ -84,7 +84,7 @@ pub enum Words {
 /// Reads arguments. `base` is the place of `text` in the file.
 ///
 /// # Errors
-/// A value that is no expression, a text that is not closed, a choice that is none.
+/// A value that is not an expression, a text that is not closed, a choice that cannot be read.
 pub fn parse(text: &str, base: Span) -> Result<Arguments, ArgumentError> {
     parse_with(text, base, Words::Refused)
 }

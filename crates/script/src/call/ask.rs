@@ -15,7 +15,7 @@ use crate::text::bias::Bias;
 /// One call of a model: everything that it needs.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// Who answers.
+    /// The model.
     pub model: Answering,
     /// The dialogue, rendered, the system message first.
     pub messages: Vec<Message>,
@@ -77,7 +77,7 @@ pub enum Constraint {
     },
 }
 
-/// What a call gave.
+/// The result of a call of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     /// The visible text: without the thinking; for a choice the options in their own spelling.
@@ -97,7 +97,7 @@ pub struct Answer {
     pub usage: Usage,
     /// How often the answer was continued.
     pub retries: u32,
-    /// How the form was kept; its `variable` is the caller's to fill.
+    /// How the form was enforced; its `variable` is the caller's to fill.
     pub enforced: Option<Enforced>,
     /// Calls of tools, in order.
     pub tools: Vec<ToolUse>,

@@ -45,8 +45,8 @@ pub(super) fn apply(
     warning
 }
 
-/// Biases by token: of each text as it is, and behind a blank, as it mostly stands in a sentence.
-/// A text that may never come loses only the token that it begins with: the others are in many words.
+/// Biases by token: of each text as it is, and behind a blank, as it mostly stands in a sentence. A
+/// text that may never come loses only the token that it begins with: the others are in many words.
 fn tokens(biases: &[Bias], model: &Answering) -> Option<JsonMap<String, Json>> {
     // Where a word has no token with the blank before it, the blank is one of its own.
     let blank = model.counter.ids(" ")?;

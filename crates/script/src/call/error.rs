@@ -14,7 +14,7 @@ pub struct CallError {
     pub kind: ErrorKind,
     /// What happened, one sentence without a full stop.
     pub message: String,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
     /// What the model had written until then.
     pub partial: Option<String>,
@@ -27,7 +27,7 @@ pub struct CallError {
 pub enum Cause {
     /// The model or its provider.
     Model(Box<ModelError>),
-    /// Who watched the call ([`super::Progress`]) ended it.
+    /// The observer of the call ([`super::Progress`]) ended it.
     Watcher(Box<ScriptError>),
 }
 
@@ -44,7 +44,7 @@ impl CallError {
         }
     }
 
-    /// Adds how to mend it.
+    /// Adds how to fix it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

@@ -58,7 +58,7 @@ impl Form {
         }
     }
 
-    /// What it is called where a result says how it was kept.
+    /// Its name where a result says how it was enforced.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Form::Choice(_) => "choice",
@@ -122,7 +122,7 @@ impl Form {
         verdict.unwrap_or_else(|| Verdict::Unreadable("it is empty".to_owned()))
     }
 
-    /// What the model is told of an answer without its form.
+    /// What the model gets back for an answer that lacks the form.
     pub(super) fn complaint(&self, why: &str) -> String {
         match self {
             Form::Choice(choice) => format!(

@@ -92,7 +92,7 @@ impl ChatModel for Guarded {
     }
 }
 
-/// A model that writes down what it is asked, for whoever cannot be told at once.
+/// A model that records what it is asked, for observers that cannot be called at once.
 #[derive(Debug)]
 pub(super) struct Logged {
     model: Guarded,

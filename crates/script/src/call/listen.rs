@@ -43,7 +43,7 @@ impl From<Split> for Shown {
     }
 }
 
-/// Who is told of the pieces of an answer, and how far it had come before.
+/// The listener for pieces of an answer, and how far the answer had come before.
 pub(super) struct Telling<'a> {
     pub(super) progress: &'a dyn Progress,
     streams: bool,

@@ -1,8 +1,8 @@
 //! One call of a model: settings, constraints, continuation, repair.
 //!
-//! [`ask`] makes one *logical* call. It may take several requests: an answer that the limit
-//! on tokens cut is continued, one without its form is asked for again, tools are called.
-//! The call knows no script: messages come rendered, and what happens is told to a [`Progress`].
+//! [`ask`] makes one *logical* call. It may take several requests: an answer that the limit on
+//! tokens cut is continued, one without its form is asked for again, tools are called. The call
+//! knows no script: messages come rendered, and what happens is reported to a [`Progress`].
 //! Dropping the future ends everything.
 
 mod ask;

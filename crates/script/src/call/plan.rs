@@ -1,4 +1,4 @@
-//! What of a call its provider does, and what the model is told in words.
+//! Which options of a call its provider has, and which become words for the model.
 
 use quillet_core::chat::ChatOptions;
 use quillet_core::{Content, ContentPart, Message, Role};
@@ -10,7 +10,7 @@ use crate::answer::{self, Format, Provided};
 use crate::host::Abilities;
 use crate::run::EnforcedBy;
 
-/// What is sent beside the dialogue.
+/// What is sent besides the dialogue.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) form: Option<Form>,

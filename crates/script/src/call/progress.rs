@@ -1,11 +1,11 @@
-//! What a call tells while it goes.
+//! What a call reports while it runs.
 
 use quillet_core::chat::ChatRequest;
 use quillet_core::{BoxFuture, Map, Value};
 
 use crate::ScriptError;
 
-/// Who watches a call. The interpreter raises `llmRequest`, `llmStream` and the like from here.
+/// The observer of a call. The interpreter raises `llmRequest`, `llmStream` and the like from here.
 pub trait Progress: Send + Sync {
     /// Something happened; the call goes on when the future is ready.
     ///
@@ -14,7 +14,7 @@ pub trait Progress: Send + Sync {
     fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>>;
 }
 
-/// What happens in a call, in order.
+/// An event of a call of a model; they come in order.
 #[derive(Clone, Debug)]
 pub enum CallEvent<'a> {
     /// A request is about to go to the model. There are several where an answer is

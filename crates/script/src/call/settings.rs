@@ -21,7 +21,7 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 /// Stop texts that OpenAI's chat wire takes; those of a longer list are cut out here.
 const MOST_STOPS: usize = 4;
 
-/// How a model is to answer. Only what stands here reaches a provider: variables of a script
+/// Settings of a model's answer. Only what stands here reaches a provider: variables of a script
 /// never do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -63,7 +63,7 @@ pub struct Settings {
     pub strict_output: bool,
     /// `naturalOutput`: whether `{{output}}` is words. Default yes.
     pub natural_output: bool,
-    /// `autoBuildOutputPrompt`: whether the model is told about `output`. Default yes.
+    /// `autoBuildOutputPrompt`: whether `output` is described to the model. Default yes.
     pub output_prompt: bool,
 }
 
@@ -111,7 +111,8 @@ pub const OUTSIDE_PARAMETERS: [&str; 7] = [
 /// Names that some local servers take and that hosted ones refuse.
 const LOCAL_ONLY: [&str; 5] = ["top_k", "min_p", "repeat_penalty", "mirostat", "typical_p"];
 
-/// Settings that are not read by their names here: objects, and what the engine does with an answer.
+/// Settings that are not read by their names here: objects, and what the engine does with an
+/// answer.
 const BESIDE: [&str; 15] = [
     "SystemTemplate",
     "apiKey",
@@ -301,7 +302,7 @@ fn options(given: &mut Reading<'_>) -> ChatOptions {
     options
 }
 
-/// Local servers take -1 for as many as there are; that is no limit, said by silence.
+/// Local servers take -1 for as many as there are. That is no limit, so nothing is sent.
 fn max_tokens(given: &mut Reading<'_>) -> Option<u64> {
     match given.number(&["max_tokens", "maxTokens", "max_completion_tokens"]) {
         None => Some(2048),
@@ -311,7 +312,7 @@ fn max_tokens(given: &mut Reading<'_>) -> Option<u64> {
     }
 }
 
-/// A time in milliseconds; 0 is no limit, as far as there is none.
+/// A time in milliseconds; 0 is the longest that there is.
 fn milliseconds(given: Option<u64>, default: Duration) -> Duration {
     match given {
         None => default,

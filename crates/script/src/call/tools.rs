@@ -60,7 +60,7 @@ async fn make_one(at: usize, call: Call, progress: &dyn Progress) -> Result<Tool
     })
 }
 
-/// What the model is told of a call.
+/// What the model reads of a call.
 async fn result(call: Call) -> Result<Value, String> {
     let arguments = call.arguments?;
     let Some(tool) = call.tool else {
@@ -216,7 +216,7 @@ impl<'a> Turn<'a> {
         telling: &mut Telling<'_>,
     ) -> Result<Said, CallError> {
         let finish = match outcome.ending {
-            // It was told that no more calls are made, and made more.
+            // It got the notice that no more calls are made, and made more.
             Ending::Finished(FinishReason::ToolCalls) => {
                 return Err(too_many_rounds(ask).partial(&outcome.text));
             }

@@ -20,7 +20,8 @@ pub struct Place {
     pub span: Span,
 }
 
-/// Where what stands at a byte is declared: a function, a script's file, where a variable is set first.
+/// Where what stands at a byte is declared: a function, a script's file, where a variable is set
+/// first.
 pub async fn definition(document: &Document, at: usize, around: Around<'_>) -> Option<Place> {
     let mark = mark_at(document, at)?;
     match mark.kind {
@@ -124,8 +125,8 @@ fn same(one: &MarkKind, other: &MarkKind) -> bool {
     }
 }
 
-/// The bytes to write a new name over, where a variable stands; `None` where none does, and for a name
-/// that could not be one.
+/// The bytes to write a new name over, where a variable stands; `None` where none does, and for a
+/// name that could not be one.
 #[must_use]
 pub fn rename(document: &Document, at: usize, name: &str) -> Option<Vec<Span>> {
     let mark = mark_at(document, at)?;

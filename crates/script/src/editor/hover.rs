@@ -10,7 +10,7 @@ use crate::answer::Inputs;
 use crate::library::directives::directive;
 use crate::syntax::Script;
 
-/// What is said of a place.
+/// The text of a hover, and the place that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hover {
     /// The bytes that it is said of.
@@ -19,8 +19,8 @@ pub struct Hover {
     pub markdown: String,
 }
 
-/// What stands at a byte: a directive, a variable, a script, a key, a pattern, or else the message as a
-/// model gets it.
+/// What stands at a byte: a directive, a variable, a script, a key, a pattern, or else the message
+/// as a model gets it.
 pub async fn hover(document: &Document, at: usize, around: Around<'_>) -> Option<Hover> {
     if let Some(mark) = mark_at(document, at)
         && let Some(markdown) = named(document, &mark.kind, around).await

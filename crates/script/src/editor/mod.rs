@@ -1,8 +1,8 @@
 //! Answers for editors: what is wrong in a script, what stands somewhere, what could stand there.
 //!
-//! Everything here is a question to a [`Document`], asked with bytes of its text. Nothing is run and
-//! nothing is read but through the given [`Library`]. The protocol that editors speak is no part of it;
-//! [`position`] says how their places are meant.
+//! Everything here is a question to a [`Document`], asked with bytes of its text. Nothing is run
+//! and nothing is read but through the given [`Library`]. The protocol that editors speak is no
+//! part of it; [`position`] says how their places are meant.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub struct Document {
     pub findings: Vec<Diagnostic>,
 }
 
-/// What is around a document.
+/// What a document may refer to: a library of scripts, and tools.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'a> {
     /// Where scripts are found.
@@ -72,7 +72,8 @@ impl Document {
     }
 }
 
-/// Everything that is wrong with a document, by place: what the reader found, and what `quillet check` finds.
+/// Everything that is wrong with a document, by place: what the reader found, and what
+/// `quillet check` finds.
 pub async fn diagnostics(document: &Document, around: Around<'_>) -> Vec<Diagnostic> {
     let mut found = document.findings.clone();
     found.extend(library::check(&document.script, around.library, around.tools).await);

@@ -24,7 +24,7 @@ pub struct Symbol {
     pub children: Vec<Symbol>,
 }
 
-/// What a part is.
+/// The kind of a symbol in an outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
     /// The front matter, or what stands between two separators.

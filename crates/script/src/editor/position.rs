@@ -1,7 +1,7 @@
 //! Places as editors count them: lines from 0, and in a line units of UTF-16 or bytes.
 //!
-//! The Language Server Protocol counts UTF-16 unless both sides agree on bytes. Lines end with `\n`,
-//! `\r\n` or `\r`.
+//! The Language Server Protocol counts UTF-16 unless both sides agree on bytes. Lines end with
+//! `\n`, `\r\n` or `\r`.
 
 /// How the columns of a line are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,8 @@ impl Lines {
         Lines { starts, encoding }
     }
 
-    /// The place of a byte; one inside of a character counts as its beginning, one past the end as the end.
+    /// The place of a byte; one inside of a character counts as its beginning, one past the end as
+    /// the end.
     #[must_use]
     pub fn position(&self, text: &str, byte: usize) -> Position {
         let mut byte = byte.min(text.len());

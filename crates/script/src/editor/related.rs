@@ -6,8 +6,8 @@ use super::Document;
 use super::marks::{Mark, MarkKind, marks};
 use crate::library::import::bare_name;
 
-/// Where else one should look for a finding: the declaration of a name that stands in two places, and
-/// what a mistyped name was probably meant for.
+/// Where else one should look for a finding: the declaration of a name that stands in two places,
+/// and what a mistyped name was probably meant for.
 #[must_use]
 pub fn related(document: &Document, finding: &Diagnostic) -> Option<(Span, String)> {
     let name = finding

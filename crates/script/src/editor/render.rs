@@ -25,7 +25,8 @@ const MOST_SHOWN: usize = 8_000;
 /// Roles that providers have.
 const SENT: [&str; 4] = ["system", "user", "assistant", "tool"];
 
-/// The message in words, rendered with the front matter and the defaults and examples of the inputs.
+/// The message in words, rendered with the front matter and the defaults and examples of the
+/// inputs.
 pub(super) async fn message(document: &Document, message: &Message, around: Around<'_>) -> String {
     let role = message.role.as_ref().map_or("user", |role| &role.value);
     let values = values(document, around).await;

@@ -4,7 +4,7 @@ use quillet_core::{Span, Value};
 
 use super::{EvalError, Expression, Names, Parsed, SyntaxError};
 
-/// Why a text is no data.
+/// The error of a text that cannot be read as data.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
     /// The text cannot be read.

@@ -52,7 +52,7 @@ pub enum Parsed {
     Invalid(SyntaxError),
 }
 
-/// Why a text is no expression.
+/// A syntax error of an expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SyntaxError {
@@ -62,7 +62,7 @@ pub struct SyntaxError {
     pub span: Span,
 }
 
-/// Why an expression has no value. Places are bytes of the expression's own text.
+/// An error while an expression is evaluated. Places are bytes of the expression's own text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvalError {
     /// A bare name that nobody knows.
@@ -107,7 +107,7 @@ pub enum Found {
     Function,
 }
 
-/// What an expression may name.
+/// The names that an expression may use.
 pub trait Names {
     /// A bare name: `x`.
     fn get(&self, name: &str) -> Found;

@@ -20,7 +20,7 @@ pub enum Step {
     Index(usize),
 }
 
-/// Why a path cannot be walked or written.
+/// The error of a path that cannot be followed or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// It is no path: `a..b`, `a[`, or nothing at all.

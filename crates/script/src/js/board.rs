@@ -44,7 +44,7 @@ pub(super) enum Silence {
 }
 
 impl Board {
-    /// A board for a worker whose pieces may compute for so long.
+    /// A board for a worker whose pieces may compute for this long.
     pub(super) fn new(time: Duration, modules: Modules, files: Files) -> Self {
         Board {
             state: Mutex::new(State {
@@ -90,8 +90,8 @@ impl Board {
         state.busy.get_or_insert_with(Instant::now);
     }
 
-    /// A message of the worker. Gives what must be answered at once: questions for modules and files,
-    /// and questions of pieces that nobody waits for.
+    /// A message of the worker. Gives what must be answered at once: questions for modules and
+    /// files, and questions of pieces that nobody waits for.
     pub(super) fn deliver(&self, message: FromWorker) -> Option<ToWorker> {
         let message = match message {
             FromWorker::Ask {
@@ -173,7 +173,8 @@ impl Board {
         self.state().closed
     }
 
-    /// Until when a piece may wait before it looks again; `Err` once the worker has been silent for too long.
+    /// Until when a piece may wait before it looks again; `Err` once the worker has been silent for
+    /// too long.
     pub(super) fn patience(&self, piece: u64) -> Result<Duration, Silence> {
         let state = self.state();
         let Some(busy) = state.busy else {

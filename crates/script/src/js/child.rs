@@ -1,4 +1,5 @@
-//! A worker that is a process of its own: it reads messages from its input and writes to its output.
+//! A worker that is a process of its own: it reads messages from its input and writes to its
+//! output.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Read, Write};
@@ -12,9 +13,9 @@ use super::thread::STACK;
 use super::wire;
 use super::worker;
 
-/// Serves one run: greets, is told its bounds, works until its input ends or JavaScript went over a
-/// bound. `leave` is called as soon as the input ends, and must end the process: JavaScript may be in
-/// the middle of something that nothing else ends.
+/// Serves one run: greets, gets its bounds, works until its input ends or JavaScript went over a
+/// bound. `leave` is called as soon as the input ends, and must end the process: JavaScript may be
+/// in the middle of something that nothing else ends.
 ///
 /// # Errors
 /// That the input cannot be read or the output cannot be written.
@@ -54,6 +55,8 @@ pub fn serve(
 fn listen(input: &mut impl Read, sender: &Sender<ToWorker>, control: &Control) {
     while let Ok(Some(message)) = wire::read::<ToWorker>(input) {
         if let ToWorker::Cancel { piece } = message {
+            // Read by the interrupt handler: the message below is only read when JavaScript is
+            // done.
             control.cancel(piece);
         }
         if sender.send(message).is_err() {

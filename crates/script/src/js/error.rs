@@ -5,7 +5,7 @@ use std::fmt;
 use quillet_core::Value;
 use serde::{Deserialize, Serialize};
 
-/// What kind of failure.
+/// The kind of a [`JsError`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JsErrorKind {
     /// The code does not parse.

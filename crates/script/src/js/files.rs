@@ -1,4 +1,5 @@
-//! What Node's `fs` does for scripts: under grants only, checked and done here, never by the worker.
+//! What Node's `fs` does for scripts: under grants only, checked and done here, never by the
+//! worker.
 
 use std::fs;
 use std::io;
@@ -38,8 +39,8 @@ impl Files {
         }
     }
 
-    /// `own` are the script's own folders: read by whoever was granted anything, and what relative names
-    /// start from.
+    /// `own` are the script's own folders: read by whoever was granted anything, and what relative
+    /// names start from.
     pub(super) fn new(grants: &Grants, own: &[PathBuf]) -> Self {
         let truly = |folders: &[PathBuf]| {
             folders

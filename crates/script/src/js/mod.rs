@@ -1,12 +1,12 @@
 //! JavaScript of a run, in QuickJS; functions in Python; wasm modules.
 //!
-//! A run has one [`Js`]. It starts nothing until something needs it, and ends what it started when it
-//! is dropped. JavaScript runs in a thread of its own or in a process of its own ([`Transport`]); the
-//! messages are the same. It sees nothing of the host but what a [`Runtime`] gives it, and never more
-//! than its bounds allow.
+//! A run has one [`Js`]. It starts nothing until something needs it, and ends what it started when
+//! it is dropped. JavaScript runs in a thread of its own or in a process of its own
+//! ([`Transport`]); the messages are the same. It sees nothing of the host but what a [`Runtime`]
+//! gives it, and never more than its bounds allow.
 //!
-//! This is not the language of conditions and key paths: [`crate::expression`] evaluates most of them
-//! without any JavaScript.
+//! This is not the language of conditions and key paths: [`crate::expression`] evaluates most of
+//! them without any JavaScript.
 
 mod board;
 mod child;
@@ -60,7 +60,7 @@ use thread::Thread;
 pub use wasm::Wasm;
 pub use wasm_shape::{WasmBounds, WasmExport};
 
-/// How one run's JavaScript is run.
+/// Options of one run's JavaScript.
 #[derive(Clone, Debug, Default)]
 pub struct JsOptions {
     /// Its bounds.
@@ -76,11 +76,12 @@ pub struct JsOptions {
     pub withheld: Option<Arc<Withheld>>,
 }
 
-/// Where JavaScript runs.
+/// Where JavaScript runs: in a thread, or in a process.
 #[derive(Clone, Debug, Default)]
 pub enum Transport {
-    /// In a thread of this process. A few operations of QuickJS cannot be interrupted (large `BigInt`,
-    /// `join` and `sort` of large arrays): they are reported in time, and go on in the background.
+    /// In a thread of this process. A few operations of QuickJS cannot be interrupted (large
+    /// `BigInt`, `join` and `sort` of large arrays): they are reported in time, and go on in the
+    /// background.
     #[default]
     Thread,
     /// In a process of its own, which is killed when it does not end in time.
@@ -89,7 +90,7 @@ pub enum Transport {
     Pool(Arc<JsPool>),
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallResult {
     /// What the function returned; a promise was waited for.
@@ -193,7 +194,7 @@ impl Js {
     /// its body is compiled at its first call, or by [`Js::check`].
     ///
     /// # Errors
-    /// Kind `Syntax`, with the place in the code, where the head is none.
+    /// Kind `Syntax`, with the place in the code, where the head cannot be read.
     pub fn define(&self, definition: Definition) -> Result<Defined, JsError> {
         let head = signature(&definition.code)?;
         // Even numbers: those of functions that JavaScript hands out are odd.
@@ -284,8 +285,8 @@ impl Js {
         Ok(result)
     }
 
-    /// Imports a module: a file relative to the script (`./lib.js`), or a package or one of Node's own
-    /// modules (`path`), without `js:` in front. `from` is the script's file.
+    /// Imports a module: a file relative to the script (`./lib.js`), or a package or one of Node's
+    /// own modules (`path`), without `js:` in front. `from` is the script's file.
     ///
     /// # Errors
     /// Kind `Module`: it was not found, leaves the roots, or does not parse; and what it threw.
@@ -373,7 +374,8 @@ impl Js {
         }
     }
 
-    /// Does work. A worker that ends before it comes to it is replaced: its end was another piece's fault.
+    /// Does work. A worker that ends before it comes to it is replaced: its end was another piece's
+    /// fault.
     async fn work(&self, work: Work, runtime: &dyn Runtime) -> Result<Done, JsError> {
         for _ in 0..RESTARTS {
             let mut piece = self.open(work.clone())?;

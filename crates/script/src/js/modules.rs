@@ -184,7 +184,8 @@ impl Modules {
         Ok(None)
     }
 
-    /// The package that the asking file itself is part of, if it has this name and says its `exports`.
+    /// The package that the asking file itself is part of, if it has this name and says its
+    /// `exports`.
     fn own(&self, name: &str, from: &Path) -> Option<PathBuf> {
         let folder = from
             .ancestors()
@@ -193,7 +194,7 @@ impl Modules {
         (package.name() == Some(name) && package.exports().is_some()).then(|| folder.to_owned())
     }
 
-    /// A door of a package: `.` or `./inner`.
+    /// An entry point of a package: `.` or `./inner`.
     fn entry(
         &self,
         place: &Path,

@@ -1,4 +1,5 @@
-//! `package.json`: which file of a package stands for which name (Node's documentation, "Packages").
+//! `package.json`: which file of a package stands for which name (Node's documentation,
+//! "Packages").
 
 use std::fs;
 use std::path::Path;
@@ -62,7 +63,7 @@ pub(super) fn split(specifier: &str) -> Option<(&str, String)> {
     is_name.then(|| (name, format!(".{inner}")))
 }
 
-/// The file behind a door of a package.
+/// The file behind an entry point (of `exports`) of a package.
 pub(super) fn export(exports: &Json, door: &str, required: bool) -> Option<String> {
     let doors = exports
         .as_object()

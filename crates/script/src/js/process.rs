@@ -10,7 +10,7 @@ use super::board::Board;
 use super::protocol::{Bounds, ToWorker};
 use super::wire;
 
-/// How a worker's process is started: a program that calls [`super::serve_process`].
+/// The command that starts a worker's process: a program that calls [`super::serve_process`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// The program's file.
@@ -67,8 +67,8 @@ impl Drop for Killer {
     }
 }
 
-/// Processes that wait for runs: a run takes one, and another is started in its place once the run is
-/// over. No process serves two runs.
+/// Processes that wait for runs: a run takes one, and another is started in its place once the run
+/// is over. No process serves two runs.
 #[derive(Debug)]
 pub struct JsPool {
     program: Program,

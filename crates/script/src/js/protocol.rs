@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::JsError;
 use super::runtime::{Found, FunctionId, Level, ModuleId, Passed, Target};
 
-/// Bounds of a worker, and the first thing a worker in a process is told.
+/// Bounds of a worker: the first message to a worker in a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     /// Own time of one piece of JavaScript: what it waits for does not count. Default 5 s.
@@ -77,7 +77,7 @@ pub(crate) struct Request {
     pub(crate) specifier: String,
     /// The file that asks: relative names start from its folder.
     pub(crate) from: String,
-    /// `import` or `require`: which of a package's doors is taken.
+    /// `import` or `require`: which of a package's entry points is taken.
     pub(crate) required: bool,
 }
 
@@ -193,10 +193,10 @@ pub struct Export {
     pub kind: ExportKind,
 }
 
-/// What an export is.
+/// The kind of an export.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ExportKind {
-    /// A function, with the names of its parameters where they can be told.
+    /// A function, with the names of its parameters where they are known.
     Function(Vec<super::Parameter>),
     /// A class: it needs `new`.
     Class,

@@ -1,7 +1,7 @@
 //! Functions in Python: `[python] def f(a, b): …`, run by `python3` in a child process.
 //!
-//! The process can do whatever its user can: it is started only where running is granted. One process
-//! serves one run; it is killed with its owner, and when a call takes too long.
+//! The process can do whatever its user can: it is started only where running is granted. One
+//! process serves one run; it is killed with its owner, and when a call takes too long.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +51,7 @@ pub struct PythonFunction {
     pub parameters: Vec<Parameter>,
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PythonResult {
     /// What the function returned; `None` of Python is null.
@@ -86,11 +86,12 @@ impl Python {
         self.defined.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a function, without the mark of its language. `file` is the script: functions of one script
-    /// see each other.
+    /// Takes a function, without the mark of its language. `file` is the script: functions of one
+    /// script see each other.
     ///
     /// # Errors
-    /// Kind `Denied` names the grant that is missing; `Syntax`: the code does not begin with `def name(…)`.
+    /// Kind `Denied` names the grant that is missing; `Syntax`: the code does not begin with
+    /// `def name(…)`.
     pub fn define(&self, code: &str, file: &str) -> Result<PythonFunction, JsError> {
         if !self.granted {
             return Err(JsError::new(
@@ -121,8 +122,8 @@ impl Python {
     /// Calls a function. Calls of one run wait for each other.
     ///
     /// # Errors
-    /// Kind `Thrown`: an exception, with its line; `Syntax`; `Time`; `Killed`: there is no `python3`, or
-    /// it ended.
+    /// Kind `Thrown`: an exception, with its line; `Syntax`; `Time`; `Killed`: there is no
+    /// `python3`, or it ended.
     pub async fn call(
         &self,
         function: FunctionId,

@@ -54,8 +54,8 @@ pub struct ModuleId(pub(crate) u64);
 pub enum Target {
     /// A defined function, or one that JavaScript handed out.
     Function(FunctionId),
-    /// What a module exports: its names in order, `["posix", "join"]`. No name is the module itself:
-    /// an object with all exports.
+    /// What a module exports: its names in order, `["posix", "join"]`. No name is the module
+    /// itself: an object with all exports.
     Export(ModuleId, Vec<String>),
 }
 
@@ -80,7 +80,7 @@ pub enum Found {
     Js(Target),
 }
 
-/// What a call back to the host gives.
+/// The result of a call back to the host.
 pub enum Called<'a> {
     /// It is done: JavaScript goes on with the value, or the exception, at once.
     Now(Result<Passed, JsError>),
@@ -97,7 +97,7 @@ impl std::fmt::Debug for Called<'_> {
     }
 }
 
-/// How loud a line of `console` is.
+/// The level of a line of `console`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Level {
     /// `console.debug`, `console.log`, `console.info`.
@@ -110,8 +110,8 @@ pub enum Level {
 
 /// The runtime behind `this` and behind bare names, as one piece of JavaScript sees it.
 ///
-/// None of the functions may block, and none is called while JavaScript of another piece is asked for:
-/// all of them run inside the future of the piece that asks.
+/// None of the functions may block, and none is called while JavaScript of another piece is asked
+/// for: all of them run inside the future of the piece that asks.
 pub trait Runtime: Send + Sync {
     /// What stands behind a name, with its `$` if it was written with one.
     fn get(&self, name: &str) -> Found;

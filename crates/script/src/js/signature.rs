@@ -1,5 +1,5 @@
-//! The head of a function as people write it in `!fn`: its name, its parameters, and the place where
-//! the word `function` is missing. The body is JavaScript's own business.
+//! The head of a function as people write it in `!fn`: its name, its parameters, and the place
+//! where the word `function` is missing. The body is JavaScript's own business.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,8 @@ pub struct Signature {
     pub(crate) keyword: Option<usize>,
 }
 
-/// Reads the head of a function in any of the forms of the seed: with or without
-/// `function`, `async` or not, arrows, anonymous, behind comments.
+/// Reads the head of a function in any form that scripts write it: with or without `function`,
+/// `async` or not, arrows, anonymous, behind comments.
 ///
 /// # Errors
 /// Kind `Syntax`: what is missing, and where.

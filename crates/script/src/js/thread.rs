@@ -12,7 +12,7 @@ use super::port::{Control, Port, Received};
 use super::protocol::{Bounds, FromWorker, ToWorker};
 use super::worker;
 
-/// What QuickJS's own code and ours take of the stack beside what JavaScript may.
+/// What QuickJS's own code and ours take of the stack besides what JavaScript may.
 pub(super) const STACK: usize = 2 << 20;
 
 /// The run's end of it. Dropping it ends the thread as soon as JavaScript can be interrupted.
@@ -62,6 +62,7 @@ impl Thread {
     /// Says something to the worker. One that is gone hears nothing: the board tells who waits.
     pub(super) fn send(&self, message: ToWorker) {
         if let ToWorker::Cancel { piece } = message {
+            // Read by the interrupt handler: a message would wait until JavaScript is done.
             self.control.cancel(piece);
         }
         let _ = self.sender.send(message);

@@ -12,7 +12,8 @@ use super::error::{JsError, JsErrorKind};
 use super::{WasmBounds, WasmExport};
 use crate::expression::from_number;
 
-/// A module that was loaded. Its memory lasts from call to call; calls of one module wait for each other.
+/// A module that was loaded. Its memory lasts from call to call; calls of one module wait for each
+/// other.
 #[derive(Debug)]
 pub struct Wasm {
     exports: Vec<WasmExport>,
@@ -30,7 +31,8 @@ impl Wasm {
     /// Loads a module and runs its start function.
     ///
     /// # Errors
-    /// Kind `Module`: it is no module, or wants something of its host; `Memory`, `Time`, `Thrown`: its start.
+    /// Kind `Module`: it is no module, or wants something of its host; `Memory`, `Time`, `Thrown`:
+    /// its start.
     pub fn load(bytes: &[u8], bounds: &WasmBounds) -> Result<Self, JsError> {
         if bytes.len() > bounds.bytes {
             return Err(refused(format!(
@@ -74,12 +76,13 @@ impl Wasm {
         &self.exports
     }
 
-    /// Calls an exported function with numbers. Fractions are cut off where a whole number is wanted, and
-    /// whole numbers wrap, as WebAssembly's JavaScript interface has it; missing arguments are 0.
+    /// Calls an exported function with numbers. Fractions are cut off where a whole number is
+    /// wanted, and whole numbers wrap, as WebAssembly's JavaScript interface has it; missing
+    /// arguments are 0.
     ///
     /// # Errors
-    /// Kind `Module`: no such export; `Thrown`: an argument is no number, or it trapped; `Time`: it ran out
-    /// of fuel.
+    /// Kind `Module`: no such export; `Thrown`: an argument is no number, or it trapped; `Time`: it
+    /// ran out of fuel.
     pub async fn call(
         self: &Arc<Self>,
         name: &str,

@@ -9,13 +9,13 @@ use quillet_core::{List, Map, Table, Value, json};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a worker in a process says first. A program that says something else is none.
+/// What a worker in a process says first. A program that says something else is not a worker.
 pub(super) const GREETING: &[u8] = b"quillet javascript 1\n";
 
 /// Bytes of one message.
 const LARGEST: usize = 256 << 20;
 
-/// Bytes before the greeting that are passed over.
+/// Bytes before the greeting that are skipped.
 const NOISE: usize = 4 << 10;
 
 /// Writes a message and sends it off.

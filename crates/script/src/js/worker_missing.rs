@@ -13,7 +13,7 @@ const JAVASCRIPT: Missing = Missing {
     feature: "js",
 };
 
-/// Serves one run until its port closes or it is told to stop.
+/// Serves one run until its port closes or it is asked to stop.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "the worker that has an engine keeps both"

@@ -34,7 +34,7 @@ pub struct Parameter {
     pub required: bool,
 }
 
-/// How a directive stands in a script.
+/// The form in which a directive is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// An instruction.
@@ -61,7 +61,7 @@ pub fn directive(name: &str) -> Option<&'static Directive> {
 }
 
 impl Directive {
-    /// Why it cannot be given a name, and how to mend that; `None` if it takes it.
+    /// Why it cannot be given a name, and how to fix that; `None` if it takes it.
     #[must_use]
     pub fn refusal(&self, name: &str) -> Option<(String, String)> {
         if self.open {
@@ -94,7 +94,8 @@ impl Directive {
     }
 }
 
-/// The name, with `$`, that is most like a mistyped one among the directives and other names that are known.
+/// The name, with `$`, that is most like a mistyped one among the directives and other names that
+/// are known.
 #[must_use]
 pub fn nearest_directive<'a>(
     name: &str,

@@ -30,7 +30,7 @@ pub enum Export {
 /// What the `export` of a front matter says, in order; empty where there is none.
 ///
 /// # Errors
-/// All that is wrong with it, each with its place and the mend.
+/// All that is wrong with it, each with its place and the fix.
 pub fn exports(script: &Script) -> Result<Vec<Export>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut findings = Vec::new();

@@ -22,13 +22,14 @@ use crate::syntax::{Script, Source};
 pub const MAX_SCRIPT: u64 = 4 << 20;
 /// Bytes of a module or wasm file.
 pub const MAX_FILE: u64 = 64 << 20;
-/// Scripts that are kept after they were read.
+/// Most scripts that are cached after they were read.
 const MOST_KEPT: usize = 1_000;
 
 /// Scripts in folders: the folder of the script that names another first, then the roots in order,
 /// first by path and then by file name or `_id` at most four folders deep.
 ///
-/// What lies deeper than a root's own folder is looked up once, the first time that a name needs it.
+/// What lies deeper than a root's own folder is looked up once, the first time that a name needs
+/// it.
 #[derive(Clone, Debug)]
 pub struct Folders {
     shelves: Arc<Shelves>,
@@ -310,7 +311,7 @@ impl Root {
         use io::ErrorKind as Io;
         match error.kind() {
             Io::NotFound | Io::NotADirectory | Io::IsADirectory | Io::InvalidFilename => Ok(None),
-            // How a link that leads out is told.
+            // The error for a link that leads out.
             Io::PermissionDenied => {
                 let why = format!("{path:?} may not be read, or leads out of {:?}", self.shown);
                 Err(ScriptError::plain(

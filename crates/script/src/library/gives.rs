@@ -1,5 +1,5 @@
-//! What a script gets that imports another script, and what runs then (seed 002, "Import", "Export",
-//! "`$initializeModule`"; notes 81 to 85). Data: the interpreter carries it out.
+//! What a script gets that imports another script, and what runs then: rules 81 to 85 of
+//! `docs/scripts/language.md`. Data: the interpreter carries it out.
 //!
 //! The order of an import: the imported script's own imports are made; its functions are declared;
 //! the steps of [`Gives::initialize`] run; the names of [`Gives::bindings`] are bound where the
@@ -18,8 +18,8 @@ use crate::syntax::{Script, Source};
 /// What importing a script gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gives {
-    /// The name of the object that holds the bindings, for `"*"` and a name of one's own. It can be called
-    /// itself and then runs the script. `None` binds them one by one.
+    /// The name of the object that holds the bindings, for `"*"` and a name of one's own. It can be
+    /// called itself and then runs the script. `None` binds them one by one.
     pub namespace: Option<String>,
     /// Names, without `$`, and what they are, in order.
     pub bindings: Vec<Binding>,
@@ -45,8 +45,9 @@ pub enum Offered {
     Itself,
     /// A function of the script, by its name there without `$`.
     Function(String),
-    /// Names of a module that the script hands on: bound as if the import stood in the importing script,
-    /// but relative to the exporting script's folder. The binding's name is the import's source.
+    /// Names of a module that the script hands on: bound as if the import stood in the importing
+    /// script, but relative to the exporting script's folder. The binding's name is the import's
+    /// source.
     Module(Box<Import>),
 }
 
@@ -55,8 +56,8 @@ pub enum Offered {
 pub enum Initialize {
     /// Runs the script itself. `this` is the script; its input is the importing script's arguments.
     Itself,
-    /// Calls a function of the script with `(data, caller)`: the importing script's arguments, and that
-    /// script. `this` is the script that declares it.
+    /// Calls a function of the script with `(data, caller)`: the importing script's arguments, and
+    /// that script. `this` is the script that declares it.
     Function(String),
 }
 
@@ -121,8 +122,8 @@ fn bind(imported: &Imported, what: Offered) -> Binding {
     }
 }
 
-/// The listed ones. What a module hands on is not known before it is loaded: it stays, and the names
-/// that nothing else has are looked for in it.
+/// The listed ones. What a module hands on is not known before it is loaded: it stays, and the
+/// names that nothing else has are looked for in it.
 fn pick(
     offered: &[Binding],
     listed: &[Imported],
@@ -278,8 +279,8 @@ fn is_entry(script: &Script) -> bool {
     folder.is_some() && folder == stem
 }
 
-/// The function of a loaded JavaScript module that initializes it, if it has one and the import takes it.
-/// It is called with `(data, caller)`, and `this` is the importing script.
+/// The function of a loaded JavaScript module that initializes it, if it has one and the import
+/// takes it. It is called with `(data, caller)`, and `this` is the importing script.
 #[must_use]
 pub fn js_initializer<'a>(
     import: &Import,

@@ -92,7 +92,8 @@ fn entries(root: &Dir, folder: &str, left: &mut usize) -> Vec<(String, bool)> {
     found
 }
 
-/// The `_id` that a script's front matter gives, read from its beginning without reading the script.
+/// The `_id` that a script's front matter gives, read from its beginning without reading the
+/// script.
 pub(super) fn declared_id(root: &Dir, path: &str) -> Option<String> {
     let file = root.open(path).ok()?;
     if !file.metadata().ok()?.is_file() {

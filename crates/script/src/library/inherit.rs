@@ -37,13 +37,14 @@ pub struct Resolved {
     pub script: Arc<Script>,
     /// Its id.
     pub id: String,
-    /// Its front matter merged over those of its parents, as plain values: of a function (`!fn`), its code.
-    /// Whoever needs the function itself (`on:`) takes it from the front matters of `bodies`.
+    /// Its front matter merged over those of its parents, as plain values: of a function (`!fn`),
+    /// its code. Whoever needs the function itself (`on:`) takes it from the front matters of
+    /// `bodies`.
     pub config: Map,
     /// Scripts whose bodies are run, in order: parents first, the script itself last.
     pub bodies: Vec<Arc<Script>>,
-    /// Functions that can be called: the script that declares each, and its index in `functions`. The
-    /// child's function of a name is the only one.
+    /// Functions that can be called: the script that declares each, and its index in `functions`.
+    /// The child's function of a name is the only one.
     pub functions: Vec<(Arc<Script>, usize)>,
     /// Ids of `bodies`.
     pub lineage: Vec<String>,
@@ -68,7 +69,8 @@ impl Resolved {
 ///
 /// # Errors
 /// An unknown parent with the nearest id, a parent of `type:` that is no type, a cycle with all its
-/// scripts, more than [`MAX_LINEAGE`] parents, or that one of them is not a script. All with their place.
+/// scripts, more than [`MAX_LINEAGE`] parents, or that one of them is not a script. All with their
+/// place.
 pub async fn resolve(script: Arc<Script>, library: &dyn Library) -> Result<Resolved, ScriptError> {
     let mut lineage = Lineage::default();
     lineage.gather(&script, library).await?;

@@ -11,7 +11,8 @@ use super::{Library, read};
 use crate::error::ScriptError;
 use crate::syntax::{Script, Source};
 
-/// Scripts and files by name. Names are paths, as `char/dobby.ai.yaml`; a script's `path` is its name.
+/// Scripts and files by name. Names are paths, as `char/dobby.ai.yaml`; a script's `path` is its
+/// name.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     files: BTreeMap<String, Arc<[u8]>>,

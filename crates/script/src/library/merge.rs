@@ -1,5 +1,5 @@
-//! A child's front matter over its parents', where more than [`crate::text::merge`] is to be
-//! known: `input`, `tools` and `roles` name things, and what two of them name is merged, not repeated.
+//! A child's front matter over its parents', where more than [`crate::text::merge`] is to be known:
+//! `input`, `tools` and `roles` name things, and what two of them name is merged, not repeated.
 
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ pub(super) fn inherit(child: Map, parents: Vec<Map>) -> Map {
     Map::new(merged)
 }
 
-/// Tables of named things: the parent's first, what both name merged. `None` where one of them is no
-/// such table, or where the child's list says how it wants to be joined.
+/// Tables of named things: the parent's first, what both name merged. `None` where one of them is
+/// no such table, or where the child's list says how it wants to be joined.
 fn named(key: &str, child: &Value, parent: &Value) -> Option<Value> {
     let mut table = entries(key, parent)?;
     for (name, own) in entries(key, child)? {

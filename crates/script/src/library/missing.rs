@@ -11,7 +11,8 @@ use crate::syntax::{Script, Source};
 /// The script of a name that stands at a place of another script.
 ///
 /// # Errors
-/// Kind `NotFound` with the nearest id where there is none, or what the library says; always with the place.
+/// Kind `NotFound` with the nearest id where there is none, or what the library says; always with
+/// the place.
 pub async fn demand(
     library: &dyn Library,
     name: &str,

@@ -42,11 +42,11 @@ pub use missing::demand;
 pub use name::{MAX_NAME, Refusal, check as check_name, id};
 pub use start::{Opened, open};
 
-/// Where scripts come from: folders, a store, or both.
+/// The source of scripts: folders, a store, or both.
 pub trait Library: Send + Sync + fmt::Debug {
-    /// The script of an id or of a relative file name, as a script names it, or `None` where there is none.
-    /// `from` is the script that names it: its own folder comes first. A name never leads out
-    /// of the library's roots.
+    /// The script of an id or of a relative file name, as a script names it, or `None` where there
+    /// is none. `from` is the script that names it: its own folder comes first. A name never leads
+    /// out of the library's roots.
     ///
     /// # Errors
     /// That it cannot be read, or is not a script.

@@ -12,7 +12,7 @@ pub(crate) const EXTENSIONS: [&str; 2] = [".ai.yaml", ".ai.yml"];
 /// Bytes of a name. Longer names are refused.
 pub const MAX_NAME: usize = 512;
 
-/// Why a name may not be looked up.
+/// The reason why a name may not be looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It has no characters.

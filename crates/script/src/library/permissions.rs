@@ -1,8 +1,8 @@
 //! `permissions.ai.call` of a front matter: what models may call.
 //!
-//! What is misspelt here would permit everything, so nothing is passed over: a key that nobody knows, a
-//! value of another kind and a key beside `permissions` that is nearly its name are errors, in a check, when
-//! a script is stored and before it runs.
+//! What is misspelt here would permit everything, so nothing is skipped: a key that nobody knows, a
+//! value of another kind and a key beside `permissions` that is nearly its name are errors, in a
+//! check, when a script is stored and before it runs.
 
 use quillet_agent::Permissions;
 use quillet_core::{Diagnostic, Span, nearest};
@@ -110,7 +110,8 @@ impl Reading<'_> {
         }
     }
 
-    /// A front matter's other keys are variables of the script; none of them may be meant for this one.
+    /// A front matter's other keys are variables of the script; none of them may be meant for this
+    /// one.
     fn misspelt(&mut self, config: &Node) {
         for entry in config.entries().unwrap_or_default() {
             let key = entry.name();

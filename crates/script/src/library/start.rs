@@ -18,11 +18,13 @@ pub struct Opened {
     pub library: Arc<dyn Library>,
 }
 
-/// Opens what `quillet run` was given: a script's file, with or without its extension; the folder of a
-/// package; or an id, looked up in the folders of the search path and then among the built-in scripts.
+/// Opens what `quillet run` was given: a script's file, with or without its extension; the folder
+/// of a package; or an id, looked up in the folders of the search path and then among the built-in
+/// scripts.
 ///
 /// # Errors
-/// That there is none, with the nearest id; that a folder cannot be opened; that it is not a script.
+/// That there is none, with the nearest id; that a folder cannot be opened; that it is not a
+/// script.
 pub async fn open(what: &str, search: &[PathBuf]) -> Result<Opened, ScriptError> {
     let file = file_of(Path::new(what)).map(linked);
     let own = file.as_deref().map(folder_of);

@@ -103,7 +103,7 @@ struct ObjectPattern {
     partial: bool,
 }
 
-/// Why a key is no pattern.
+/// The error of a key that cannot be read as a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PatternError {
@@ -111,11 +111,11 @@ pub struct PatternError {
     pub message: String,
     /// Where, in the file.
     pub span: Span,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
-/// Why it is not known whether a value matches.
+/// The error of a match that could not be decided.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MatchError {
     /// An expression has no value. [`EvalError::JavaScript`]: the pattern needs an engine,

@@ -180,7 +180,8 @@ impl<'a> Reader<'a> {
             let node = self.nested(item, place)?;
             list.after.as_mut().unwrap_or(&mut list.before).push(node);
         }
-        // The seed: `['a,b', _, _, last]` gives the first item to `first`.
+        // The language says that `['a,b', _, _, last]` gives the first item to `first`. One that
+        // the pattern names, or skips, is not.
         let named = matches!(list.before.first(), None | Some(Node::Any | Node::Bind(_)));
         list.names_first = !named;
         Ok(Node::List(list))

@@ -27,7 +27,7 @@ pub struct Regex {
     source: Arc<str>,
 }
 
-/// Why a pattern was not compiled, or a search not finished.
+/// The error of a pattern that was not compiled, or of a search that was not finished.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegexError {
     /// It is no regular expression of JavaScript, or one that this engine cannot do.

@@ -125,7 +125,7 @@ impl Writer<'_> {
     }
 
     /// After a quantifier, `?` makes it lazy. A `+` there would make it possessive, which
-    /// JavaScript has not.
+    /// JavaScript does not have.
     fn lazy(&mut self) -> Result<(), &'static str> {
         if self.rest.starts_with('?') {
             self.skip(1);

@@ -34,8 +34,8 @@ pub(crate) fn after_dashes(mut text: &str) -> &str {
     text
 }
 
-/// A part as it was written, but for colons in full width after roles and
-/// directives, and a block text's head on a line of its own (rule 5).
+/// A part as it was written, but for colons in full width after roles and directives, and a block
+/// text's head (`|-`) on a line of its own.
 pub(super) fn written<'a>(file: &'a str, part: Span, roles: &[String]) -> Piece<'a> {
     let text = file.get(part.start..part.end).unwrap_or_default();
     let plain = !text.contains('：') && !text.contains("\n|") && !text.contains("\n>");
@@ -45,8 +45,8 @@ pub(super) fn written<'a>(file: &'a str, part: Span, roles: &[String]) -> Piece<
     edited(file, part, roles, &[])
 }
 
-/// The part with the keys below `$for: 3` beside it (rule 7); `None` if there
-/// is no such layout in it.
+/// The part with the keys that stand indented below `$for: 3` moved beside it, which YAML needs and
+/// authors do not write; `None` if there is no such layout in it.
 pub(super) fn beside<'a>(file: &'a str, part: Span, roles: &[String]) -> Option<Piece<'a>> {
     let rows = classified(file, part);
     let mut shifts = vec![0; rows.len()];

@@ -83,8 +83,8 @@ const CONFIGURED: [&str; 9] = [
     "prompt:",
 ];
 
-/// The first row of a text, if it opens a front matter that nothing closes: a row of three dashes, and
-/// keys below it that no script sends as messages.
+/// The first row of a text, if it opens a front matter that nothing closes: a row of three dashes,
+/// and keys below it that no script sends as messages.
 pub(super) fn open_front_matter(text: &str) -> Option<Span> {
     let whole = Span {
         start: 0,
@@ -138,8 +138,8 @@ fn takes(part: PartKind, line: PartKind) -> bool {
     }
 }
 
-/// Whether a line goes on with what stands before it: indented, a bracket that
-/// closes, or the head of a block text on a line of its own (rule 5).
+/// Whether a line goes on with what stands before it: indented, a bracket that closes, or the head
+/// of a block text on a line of its own.
 fn continues(row: &str, last: &str) -> bool {
     if row.starts_with([' ', '\t', '}', ']', ')']) {
         return true;

@@ -10,7 +10,7 @@ use crate::syntax::{ItemKind, Message, Text};
 /// Roles that need no declaration.
 const ROLES: [&str; 5] = ["system", "user", "assistant", "tool", "developer"];
 
-/// Keys of a message object beside `role` and `content`.
+/// Keys of a message object besides `role` and `content`.
 const FIELDS: [&str; 6] = [
     "templateFormat",
     "name",

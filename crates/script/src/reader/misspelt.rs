@@ -65,7 +65,7 @@ enum Mistake<'a> {
 }
 
 impl Mistake<'_> {
-    /// What is wrong, and the mend.
+    /// What is wrong, and the fix.
     fn told(&self, role: &str) -> (String, String) {
         match self {
             Mistake::Role(near) => (

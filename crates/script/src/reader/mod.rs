@@ -50,7 +50,7 @@ impl Read {
     }
 }
 
-/// Findings that are told of one script.
+/// Most findings that are reported for one script.
 const MOST_FINDINGS: usize = 100;
 
 /// What a script may hold: 10,000 messages are 30,000 values.
@@ -257,7 +257,8 @@ fn written_in_brackets(node: &Node, file: &str) -> bool {
         .is_some_and(|written| written.starts_with('['))
 }
 
-/// Reads a part as it stands; where that is not YAML, with rule 7.
+/// Reads a part as it stands; where that is not YAML, with the keys below `$for: 3` moved beside
+/// it.
 fn read_yaml(
     yaml: &mut Reader<'_>,
     file: &str,

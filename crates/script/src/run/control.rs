@@ -105,7 +105,8 @@ impl Instance {
         Ok(Flow::Next)
     }
 
-    /// What `$for` goes through: its value is a count, a range, data, or an expression that gives one.
+    /// What `$for` goes through: its value is a count, a range, data, or an expression that gives
+    /// one.
     async fn series(self: &Arc<Self>, call: &Call, scope: &Scope) -> Result<Series, ScriptError> {
         let step = match field(call, "step") {
             Some(node) => self.node(node, scope).await?,
@@ -255,7 +256,7 @@ impl Instance {
             }
             named = bound.named;
         }
-        // Beside the patterns: what is looked at is an expression, as in the parentheses.
+        // Among the patterns: `condition` is an expression, as in the parentheses.
         if let Some(node) = field(call, "condition") {
             condition = match node.as_str() {
                 Some(text) => self.expression_text(text, scope, node.span).await?,

@@ -1,4 +1,4 @@
-//! The door: a job in, an outcome out.
+//! The entry point: a job in, an outcome out.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,8 +42,8 @@ impl Engine {
         world
     }
 
-    /// How a run's JavaScript is run: modules come from the folder of its script, and from those that
-    /// the host names.
+    /// How a run's JavaScript is run: modules come from the folder of its script, and from those
+    /// that the host names.
     pub(super) fn js_options(
         &self,
         source: &Source,

@@ -15,7 +15,7 @@ use super::values::{is_function, refuse};
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::Call;
 
-/// Who is told of an event.
+/// The listeners of an event.
 #[derive(Clone, Debug)]
 pub(crate) struct Listener {
     callback: Callback,
@@ -29,7 +29,7 @@ pub(crate) struct Listener {
 /// Events inside of each other, in one script.
 const MOST_NESTED: usize = 16;
 
-/// An event that is being told.
+/// An event on its way to its listeners.
 struct Nested(Arc<Instance>);
 
 impl Drop for Nested {
@@ -69,7 +69,7 @@ impl Instance {
                 .is_some_and(|list| !list.is_empty())
     }
 
-    /// Tells the listeners of an event, in the order in which they came.
+    /// Calls the listeners of an event, in the order in which they were added.
     pub(crate) fn emit<'a>(
         self: &'a Arc<Self>,
         event: &'a str,

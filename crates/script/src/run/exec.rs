@@ -63,6 +63,7 @@ impl Instance {
                 }
                 name if waits_for_nothing(name, call) => {}
                 name if only_fills(name) => self.fill_holes().await?,
+                // Whatever else may read a message, so all templates are rendered by now.
                 _ => self.render_messages().await?,
             }
         } else {
@@ -178,6 +179,7 @@ impl Instance {
         if node.entries().is_some() {
             let item =
                 reader::item(node, &scope.source).map_err(|findings| found(findings, scope))?;
+            // A condition leaves the last result as it was.
             let before = self.state().last.clone();
             self.block_item(&item, scope).await?;
             let mut state = self.state();

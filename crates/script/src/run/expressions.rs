@@ -17,8 +17,8 @@ use crate::library::directives::directive;
 use crate::text::prefix::{self, Form};
 use crate::text::template::UNKNOWN_NAME;
 
-/// Expressions that are kept parsed; a script has fewer, a program that builds them is no reason
-/// to keep more.
+/// Most parsed expressions that are cached; a script has fewer, a program that builds them is no
+/// reason to keep more.
 const KEPT: usize = 10_000;
 
 /// Parsed expressions of a run, by their text.

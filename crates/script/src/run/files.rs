@@ -1,4 +1,5 @@
-//! Directives about files: `$readFile`, `$isDir`, `$listFilenames`. Nothing is read that nobody granted.
+//! Directives about files: `$readFile`, `$isDir`, `$listFilenames`. Nothing is read that nobody
+//! granted.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -134,8 +135,8 @@ impl Instance {
 /// Most entries that a listing goes through.
 const MOST_ENTRIES: usize = 100_000;
 
-/// Names in a folder, and with `deep` the files in the folders inside, by their paths from it. Links
-/// to folders are not followed: they may lead out of what was granted.
+/// Names in a folder, and with `deep` the files in the folders inside, by their paths from it.
+/// Links to folders are not followed: they may lead out of what was granted.
 fn listed(root: &Path, deep: bool, names: &mut Vec<String>) -> std::io::Result<()> {
     let mut folders = vec![(root.to_owned(), String::new())];
     while let Some((folder, before)) = folders.pop() {

@@ -295,8 +295,8 @@ impl Instance {
 }
 
 impl Holes<'_> {
-    /// A raw part of the text as an argument string. Its place is the text's: what stands in a block
-    /// scalar has no single offset.
+    /// A raw part of the text as an argument string. Its place is the text's: what stands in a
+    /// block scalar has no single offset.
     fn part(&self, range: &Range<usize>, at: Span) -> Text {
         Text {
             span: at,
@@ -383,7 +383,7 @@ impl Instance {
         .await
     }
 
-    /// Renders a text in a format, the script's where none is named; `data` goes first.
+    /// Renders a text in a format, the script's where none is named; `data` wins.
     pub(crate) async fn render_template(
         self: &Arc<Self>,
         text: &str,
@@ -454,6 +454,7 @@ impl Instance {
             "parameters".into(),
             Value::Map(Map::new(state.parameters.clone())),
         );
+        // What follows locks the state itself.
         drop(state);
         if text.contains("output") {
             self.describe_output(&mut table);

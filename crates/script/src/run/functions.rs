@@ -241,8 +241,8 @@ impl Instance {
         }
     }
 
-    /// A failure of JavaScript as one of the script: the one that the script raised itself, or with the
-    /// place in the code.
+    /// A failure of JavaScript as one of the script: the one that the script raised itself, or with
+    /// the place in the code.
     pub(super) fn js_error(&self, error: JsError, scope: &Scope, at: Span) -> ScriptError {
         if let Some(own) = error
             .mark
@@ -323,7 +323,8 @@ impl Instance {
         Some(self.no_call(&format!("${name}"), &Scope::of(source), span))
     }
 
-    /// The place in a script that a failure of JavaScript comes from, if it is in one of its functions.
+    /// The place in a script that a failure of JavaScript comes from, if it is in one of its
+    /// functions.
     fn thrown_at(&self, error: &JsError) -> Option<(Arc<Source>, Span)> {
         let frame = error.place()?;
         let Code::Function(id) = &frame.code else {
@@ -359,8 +360,8 @@ pub(crate) struct Known {
     pub(crate) parameters: Vec<js::Parameter>,
 }
 
-/// The place of a line and column of a function's code in the script's file: the code may be indented
-/// there. Nothing where the code does not stand in the file as it is.
+/// The place of a line and column of a function's code in the script's file: the code may be
+/// indented there. Nothing where the code does not stand in the file as it is.
 pub(super) fn place_in(source: &Source, code: &Text, place: js::Place) -> Option<Span> {
     let wanted = usize::try_from(place.line).ok()?.checked_sub(1)?;
     let line = code.value.lines().nth(wanted)?;

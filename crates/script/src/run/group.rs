@@ -1,7 +1,7 @@
 //! Group chat, and other scripts as partners in conversation.
 //!
 //! All that is said stands once, in the dialogue of the script in charge. What a role sees is made
-//! from it anew for each answer: its own lines are the assistant's, private ones of others are missing.
+//! from it for each answer: its own lines are the assistant's, private ones of others are missing.
 
 use std::sync::Arc;
 
@@ -193,7 +193,8 @@ impl Instance {
         Ok(without_name(&text, role, &partner.instance.own_name()))
     }
 
-    /// The dialogue as a role sees it: public lines and its own private ones, after the hidden beginning.
+    /// The dialogue as a role sees it: public lines and its own private ones, after the hidden
+    /// beginning.
     fn view(&self, role: &str, until: usize) -> Vec<Entry> {
         let human = self.setting("chatPartner");
         let human = human
@@ -261,8 +262,9 @@ impl Instance {
         Ok(print(value.as_ref()))
     }
 
-    /// `[[@dobby(message=true)]]` and `$dobby.interact({message})`: a conversation with another script
-    /// that remembers it. `true` is the last message; `clear=true` forgets what was said before.
+    /// `[[@dobby(message=true)]]` and `$dobby.interact({message})`: a conversation with another
+    /// script that remembers it. `true` is the last message; `clear=true` forgets what was said
+    /// before.
     pub(super) async fn talk(
         self: &Arc<Self>,
         name: &str,
@@ -301,7 +303,8 @@ impl Instance {
         Ok(Some(Value::from(text)))
     }
 
-    /// The last complete message: what a partner is told. The message that is being filled is not.
+    /// The last complete message: what is said to a partner. The message that is being filled is
+    /// not.
     fn last_said(&self) -> Option<String> {
         let state = self.state();
         let said = |entry: &&Entry| entry.role != "system" && entry.stage == Stage::Done;

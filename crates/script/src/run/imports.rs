@@ -109,7 +109,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Binds what an import names of a module: its exports, all of them and those that are functions.
+    /// Binds what an import names of a module: its exports, all of them and those that are
+    /// functions.
     pub(super) fn bind_exports(
         &self,
         import: &Import,
@@ -169,7 +170,8 @@ impl Instance {
             .bindings
             .iter()
             .all(|binding| binding.what == Offered::Itself);
-        // Scripts may import each other: what a script already loads is not loaded again inside of it.
+        // Scripts may import each other: what a script already loads is not loaded again inside of
+        // it.
         let loads = !(again || plain && given.initialize.is_empty());
         if loads {
             inner.start(Input::None).await?;
@@ -259,8 +261,8 @@ impl Instance {
         Ok(())
     }
 
-    /// A module's own initializer: `this` and the second argument are the importing script, which it
-    /// may change.
+    /// A module's own initializer: `this` and the second argument are the importing script, which
+    /// it may change.
     async fn initialize_javascript(
         self: &Arc<Self>,
         initializer: Callable,

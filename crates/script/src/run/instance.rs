@@ -46,7 +46,8 @@ pub(crate) struct World {
     pub(crate) template_limits: quillet_template::Limits,
     pub(crate) js: Js,
     pub(crate) python: Python,
-    /// The functions that scripts declare: their code for the places of failures, and what they take.
+    /// The functions that scripts declare: their code for the places of failures, and what they
+    /// take.
     pub(crate) code: Mutex<HashMap<FunctionId, Known>>,
     /// Failures of the script on their way through JavaScript.
     pub(crate) raised: Mutex<HashMap<u64, ScriptError>>,
@@ -120,6 +121,7 @@ impl World {
 
     /// The next number of the run's generator: the same for the same seed.
     pub(crate) fn random(&self) -> u64 {
+        // SplitMix64: the step is odd, so every number comes once before any comes again.
         mix(self
             .random
             .fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
@@ -132,6 +134,7 @@ impl World {
 
     /// Ends all scripts of the run with a result.
     pub(crate) fn exit(&self, value: Option<Value>) {
+        // The first `$exit` counts. The result is there before the flag says so.
         lock(&self.exited).get_or_insert(value);
         self.exits.store(true, Ordering::Relaxed);
     }
@@ -153,6 +156,7 @@ impl World {
             return;
         }
         tally.warnings.push(finding.clone());
+        // Observers are called without the lock: what they do is not ours to know.
         drop(tally);
         self.observer.event(RunEvent::Warning(finding));
     }
@@ -180,7 +184,7 @@ pub(crate) struct Instance {
     pub(crate) resolved: Arc<Resolved>,
     /// Its id: `_id`, or the name of its file.
     pub(crate) id: String,
-    /// Who called it.
+    /// The instance that called it.
     pub(crate) caller: Option<Arc<Instance>>,
     /// Ids of the scripts around it, outermost first, itself last.
     pub(crate) chain: Vec<String>,

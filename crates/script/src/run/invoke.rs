@@ -16,7 +16,8 @@ use crate::library::directives::{DIRECTIVES, directive};
 use crate::syntax::Target;
 
 impl Instance {
-    /// Calls something by its name. `beforeCall` may change what it is given, `afterCall` what it gives.
+    /// Calls something by its name. `beforeCall` may change what it is given, `afterCall` what it
+    /// gives.
     pub(crate) fn invoke<'a>(
         self: &'a Arc<Self>,
         target: Target,
@@ -108,7 +109,8 @@ impl Instance {
         Err(self.unknown_call(&format!("${name}"), scope, at).await)
     }
 
-    /// A bare name in a chain or a hole: a script, a function, a tool, or a directive without its `$`.
+    /// A bare name in a chain or a hole: a script, a function, a tool, or a directive without its
+    /// `$`.
     async fn script_or_function(
         self: &Arc<Self>,
         name: &str,

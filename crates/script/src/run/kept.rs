@@ -1,7 +1,7 @@
 //! Bytes that a run keeps: variables, messages, results of scripts.
 //!
-//! What comes is added up, what goes is not; so the sum says too much. Where it may be too much, all
-//! that is there is counted anew: seldom, since an eighth of the limit has to come in between.
+//! What comes is added up, what goes is not; so the sum says too much. Where it may be too much,
+//! all that is there is counted again: seldom, since an eighth of the limit has to come in between.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -33,7 +33,7 @@ struct Holders {
 }
 
 impl Kept {
-    /// Something was kept.
+    /// Something was stored.
     pub(crate) fn add(&self, bytes: usize) {
         self.fresh.fetch_add(bytes, Ordering::Relaxed);
     }

@@ -366,8 +366,8 @@ impl Instance {
         self.render_messages_with(None).await
     }
 
-    /// Completes all messages; `data` goes before all other variables, and holes are
-    /// asked for with it.
+    /// Completes all messages; `data` wins over all other variables, and holes are asked for with
+    /// it.
     pub(crate) fn render_messages_with<'a>(
         self: &'a Arc<Self>,
         data: Option<&'a Map>,

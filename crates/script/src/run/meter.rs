@@ -57,7 +57,7 @@ struct Meter {
     /// What was asked, if it may have to be counted.
     asked: Option<Vec<Message>>,
     said: String,
-    /// What the provider says, which goes before what is counted here.
+    /// What the provider says, which wins over what is counted here.
     told: Option<Usage>,
 }
 

@@ -1,10 +1,11 @@
 //! The interpreter.
 //!
-//! [`Engine::run`] makes an [`instance::Instance`] of a script: its front matter becomes variables, its
-//! functions are declared, its imports bound, then its instructions are done in order ([`exec`]). Messages
-//! wait as templates until somebody reads them ([`messages`], [`fill`]); models are asked in [`model`];
-//! calls by name go through [`invoke`]. Everything takes `&self`: branches, listeners and tools may
-//! come back in at the same time, and no lock is held over an await.
+//! [`Engine::run`] makes an [`instance::Instance`] of a script: its front matter becomes variables,
+//! its functions are declared, its imports bound, then its instructions are done in order
+//! ([`exec`]). Messages wait as templates until somebody reads them ([`messages`], [`fill`]);
+//! models are asked in [`model`]; calls by name go through [`invoke`]. Everything takes `&self`:
+//! branches, listeners and tools may come back in at the same time, and no lock is held over an
+//! await.
 
 mod budget;
 mod control;
@@ -57,10 +58,10 @@ use crate::js::JsOptions;
 use crate::library::Library;
 use crate::syntax::Script;
 
-/// What all runs of a program share.
+/// The parts that all runs of a program share.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    /// Who answers.
+    /// Where models come from.
     pub models: Arc<dyn Models>,
     /// Tools from outside of scripts.
     pub tools: Arc<dyn Tools>,
@@ -90,13 +91,14 @@ pub struct Job {
     pub history: Vec<Turn>,
     /// Where random choices start from; taken from the clock where `None`.
     pub seed: Option<u64>,
-    /// What it may reach. A dry run reaches nothing: it records its requests, and answers are empty.
+    /// What it may reach. A dry run reaches nothing: it records its requests, and answers are
+    /// empty.
     pub reach: Reach,
-    /// Who watches.
+    /// The observer.
     pub observer: Arc<dyn Observer>,
 }
 
-/// What a script is given.
+/// The input of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Input {
     /// Nothing.
@@ -115,22 +117,24 @@ pub struct Turn {
     pub role: String,
     /// Its text.
     pub content: String,
-    /// Who speaks, where it is not the role.
+    /// The speaker, where it is not the role.
     pub name: Option<String>,
-    /// Who alone sees it, if it is private.
+    /// The only ones who see it, if it is private.
     pub to: Vec<String>,
     /// What the model thought before it.
     pub thinking: Option<String>,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The script's result: `None` is JavaScript's `undefined`.
     pub value: Option<Value>,
-    /// Whether the result is the line that `$print` wrote last: who shows results need not repeat it.
+    /// Whether the result is the line that `$print` wrote last: whoever shows results need not
+    /// repeat it.
     pub printed: bool,
-    /// Fields that `keepOriginal` and `keepThinking` add, and that do not count as the result's own.
+    /// Fields that `keepOriginal` and `keepThinking` add, and that do not count as the result's
+    /// own.
     pub hidden: Map,
     /// The dialogue as it stands at the end, the hidden beginning too.
     pub messages: Vec<Turn>,
@@ -140,20 +144,20 @@ pub struct Outcome {
     pub usage: Usage,
     /// Calls of models that were made.
     pub model_calls: u64,
-    /// How each constraint on an answer was kept, in order (part 3: "the result says which").
+    /// How each constraint on an answer was enforced, in order.
     pub enforced: Vec<Enforced>,
     /// What the author should know.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// How an answer was held to its form.
+/// How the form of an answer was enforced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enforced {
     /// The variable that the answer went to.
     pub variable: String,
     /// What was asked: `choice`, `schema`, `json`, `yaml`, `nobj`.
     pub constraint: &'static str,
-    /// Who kept it.
+    /// What enforced it.
     pub by: EnforcedBy,
     /// Turns in which the model was asked again.
     pub repairs: u32,
@@ -161,7 +165,7 @@ pub struct Enforced {
     pub kept: bool,
 }
 
-/// Who held an answer to its form.
+/// What enforced the form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EnforcedBy {
     /// The provider, by a constraint of its own.

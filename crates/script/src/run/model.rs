@@ -60,12 +60,13 @@ pub(super) struct Question {
     pub(super) choice: Option<Choice>,
     /// Whether the script has nothing more to do once it is answered.
     last: bool,
-    /// Who answers, for those who watch.
+    /// The role that answers, for observers.
     role: String,
 }
 
 impl Instance {
-    /// Fills one `[[X]]`: at random, by a listener of `llmRequest`, by a role's script, or by the model.
+    /// Fills one `[[X]]`: at random, by a listener of `llmRequest`, by a role's script, or by the
+    /// model.
     pub(super) async fn wish(
         self: &Arc<Self>,
         entry: &Entry,
@@ -360,6 +361,7 @@ impl Instance {
             role: ask.2,
             closing,
         };
+        // The time of the model is not the script's own.
         let waiting = self.world.budget.waiting();
         let answer = call::ask(ask.0, &watch).await;
         drop(waiting);
@@ -394,7 +396,8 @@ impl Instance {
         !self.is_inner() && plain && !thinks && !changed
     }
 
-    /// What a script should not say about its model: keys, and a model that its pattern does not name.
+    /// What a script should not say about its model: keys, and a model that its pattern does not
+    /// name.
     fn check_model(&self, settings: &Settings, parameters: &Map, scope: &Scope, at: Span) {
         for name in ["apiKey", "api_key", "apiUrl"] {
             if parameters.get(name).is_some() {
@@ -417,8 +420,8 @@ impl Instance {
         }
     }
 
-    /// Parameters by their rank: the call's, `prompt`, `parameters`; whoever runs the
-    /// script goes before all.
+    /// Parameters by their rank: the call's, `prompt`, `parameters`; whoever runs the script wins
+    /// over all.
     fn call_parameters(&self, own: &Map) -> Map {
         let state = self.state();
         let mut table = Table::default();

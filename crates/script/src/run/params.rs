@@ -97,8 +97,8 @@ impl Params {
     }
 
     /// As a function is given them. Names go to the parameters of those names, or together as one
-    /// object to a function that takes one apart (`({a, b})`). What is piped is the first parameter,
-    /// or the `content` of that object.
+    /// object to a function that takes one apart (`({a, b})`). What is piped is the first
+    /// parameter, or the `content` of that object.
     pub(crate) fn for_function(&self, parameters: Option<&[Parameter]>) -> Vec<Option<Value>> {
         let mut list = self.positional.clone();
         let plain =

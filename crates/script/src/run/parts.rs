@@ -1,8 +1,8 @@
 //! Messages of parts: texts, images, sounds and files.
 //!
-//! A script writes OpenAI's `{type: image_url, image_url: {url: …}}`, or in short `{image: photo.png}`,
-//! where the address is a file's path too. Such a list becomes parts when the message is said; another
-//! list is data, and prints as JSON.
+//! A script writes OpenAI's `{type: image_url, image_url: {url: …}}`, or in short
+//! `{image: photo.png}`, where the address is a file's path too. Such a list becomes parts when the
+//! message is said; another list is data, and prints as JSON.
 
 use std::sync::Arc;
 

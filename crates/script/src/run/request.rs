@@ -1,4 +1,5 @@
-//! The dialogue as a provider is sent it.
+//! From the dialogue of a script, with its private messages and its many roles, to what providers
+//! take.
 
 use std::sync::Arc;
 

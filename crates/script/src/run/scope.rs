@@ -1,5 +1,5 @@
-//! Where a name stands: loops, branches, callbacks and links of a chain bind names for what is inside
-//! of them. A scope never changes, so a message can keep the one it was written in.
+//! Where a name stands: loops, branches, callbacks and links of a chain bind names for what is
+//! inside of them. A scope never changes, so a message can keep the one it was written in.
 
 use std::sync::Arc;
 

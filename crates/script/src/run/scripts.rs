@@ -171,7 +171,8 @@ impl Instance {
         Ok(bound.rest.or(left))
     }
 
-    /// Arguments that do not fit, told where the input is declared: in this script or in a parent.
+    /// Arguments that do not fit, reported where the input is declared: in this script or in a
+    /// parent.
     fn input_error(&self, problems: Vec<InputProblem>, scope: &Scope, at: Span) -> ScriptError {
         let first = problems.first().map(|problem| problem.field.clone());
         let name = first.unwrap_or_default();
@@ -349,7 +350,7 @@ impl Instance {
         }
         let resolved = resolve(script.clone(), &*self.world.engine.library).await?;
         let declared = resolved.config.get("input").cloned().unwrap_or_default();
-        // What is wrong with the inputs themselves is told when the script starts.
+        // What is wrong with the inputs themselves is reported when the script starts.
         let Ok(inputs) = Inputs::read(&declared) else {
             return Ok(());
         };
@@ -365,7 +366,8 @@ impl Instance {
         }
     }
 
-    /// A failure inside of a built-in script is told where that was called: nobody has its file.
+    /// A failure inside of a built-in script is reported where that was called: nobody has its
+    /// file.
     fn of_caller(&self, error: &mut ScriptError, scope: &Scope, at: Span) {
         if let Some(first) = error.diagnostics.first_mut()
             && first.source.starts_with("builtin/")

@@ -23,9 +23,9 @@ pub struct Session {
 }
 
 impl Engine {
-    /// Runs a script to its end, and keeps what it holds. No model is asked of itself after a message
-    /// that is not the user's: that one is answered by whoever talks. Dropping the future ends
-    /// everything below it.
+    /// Runs a script to its end, and keeps what it holds. No model is asked of itself after a
+    /// message that is not the user's: that one is answered by whoever talks. Dropping the future
+    /// ends everything below it.
     ///
     /// # Errors
     /// As [`Engine::run`].
@@ -56,8 +56,8 @@ impl Engine {
 }
 
 impl Session {
-    /// Says something as the user, and has it answered. What is said is never read as a template.
-    /// A message that was not answered is taken back, also where the future is dropped.
+    /// Says something as the user, and has it answered. What is said is never read as a template. A
+    /// message that was not answered is taken back, even where the future is dropped.
     ///
     /// # Errors
     /// As [`Engine::run`].
@@ -101,7 +101,7 @@ impl Session {
     /// Does an instruction, such as `$echo(1)`.
     ///
     /// # Errors
-    /// It is none, or it failed.
+    /// It is not an instruction, or it failed.
     pub async fn call(&self, text: &str) -> Result<Outcome, ScriptError> {
         self.instance.finish(None);
         self.instruction(text).await?;
@@ -112,7 +112,7 @@ impl Session {
     /// The value of a variable or of a path into one; `None` is JavaScript's `undefined`.
     ///
     /// # Errors
-    /// Nobody knows the name, or the path is none.
+    /// The name is unknown, or the path cannot be read.
     pub async fn variable(&self, path: &str) -> Result<Option<Value>, ScriptError> {
         let source = typed(path);
         let span = whole(path);

@@ -59,7 +59,7 @@ pub(crate) struct State {
     pub(crate) recalled: Vec<Entry>,
     /// Where that conversation stands, from the message on that the script may say once more.
     pub(crate) greeted: Option<std::ops::Range<usize>>,
-    /// Events that are being told inside of each other.
+    /// Depth of events whose listeners caused further events.
     pub(crate) events: usize,
     /// Whether the next call takes the last result (`$pipe`, `|`).
     pub(crate) pipes: bool,
@@ -101,9 +101,9 @@ pub(crate) enum Callable {
 pub(crate) struct Entry {
     /// Whose it is.
     pub(crate) role: String,
-    /// Who speaks, where it is not the role.
+    /// The speaker, where it is not the role.
     pub(crate) name: Option<String>,
-    /// Who it is for; empty for everybody.
+    /// The recipients; empty for everybody.
     pub(crate) to: Vec<String>,
     /// Whether only those that it is for see it.
     pub(crate) private: bool,
@@ -121,7 +121,7 @@ pub(crate) struct Entry {
     pub(crate) biases: Vec<Bias>,
     /// What the model thought before it.
     pub(crate) thinking: Option<String>,
-    /// Whether the observer has heard of it.
+    /// Whether it was reported to the observer.
     pub(crate) shown: bool,
 }
 
@@ -257,7 +257,8 @@ impl State {
         self.functions.remove(name);
     }
 
-    /// Keeps the answer of a model under a name of `prompt`. It is data, whatever the name was before.
+    /// Keeps the answer of a model under a name of `prompt`. It is data, whatever the name was
+    /// before.
     pub(crate) fn answer(&mut self, name: &str, value: Value) {
         let name: Arc<str> = name.into();
         self.authored.remove(&name);

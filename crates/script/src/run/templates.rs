@@ -81,8 +81,8 @@ impl Functions for TemplateFunctions {
 }
 
 impl Instance {
-    /// A failed template with its place in the script: in the text where that stands in the file as it
-    /// is, or else the text itself.
+    /// A failed template with its place in the script: in the text where that stands in the file as
+    /// it is, or else the text itself.
     pub(super) fn template_error(
         &self,
         problem: TemplateError,
@@ -109,8 +109,8 @@ impl Instance {
     }
 }
 
-/// The place of a part of a text that stands in the file in another way, such as indented. A text in
-/// which holes were marked is none of the file's.
+/// The place of a part of a text that stands in the file in another way, such as indented. A text
+/// in which holes were marked is none of the file's.
 fn within(scope: &Scope, text: &str, at: Span, part: Span) -> Option<Span> {
     if text.contains('\u{f8ff}') {
         return None;

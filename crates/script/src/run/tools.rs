@@ -24,8 +24,8 @@ struct Wanted {
 }
 
 impl Instance {
-    /// Reads `permissions.ai.call` of the script and of those that it inherits from: with those of all
-    /// scripts around it they say what models may call here.
+    /// Reads `permissions.ai.call` of the script and of those that it inherits from: with those of
+    /// all scripts around it they say what models may call here.
     pub(super) fn read_permissions(&mut self) -> Result<(), ScriptError> {
         let wrong = |diagnostics| ScriptError {
             diagnostics,
@@ -50,8 +50,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Checks before anything of the script is done that its tools may be called (seed 002:
-    /// `MethodNotAllowed`).
+    /// Checks before anything of the script is done that its tools may be called
+    /// (`MethodNotAllowed`).
     pub(super) fn check_permissions(&self, scope: &Scope) -> Result<(), ScriptError> {
         let at = config_place(&self.resolved.script.config, "tools");
         let mut wanted = self.wanted_tools().into_iter();

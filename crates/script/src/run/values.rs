@@ -18,8 +18,7 @@ use crate::text::prefix::{self, Form, Position};
 use crate::text::template::UNKNOWN_NAME;
 
 impl Instance {
-    /// The value of a node: expressions are evaluated and templates rendered, at every depth
-    ///.
+    /// The value of a node: expressions are evaluated and templates rendered, at every depth.
     pub(crate) fn node<'a>(
         self: &'a Arc<Self>,
         node: &'a Node,
@@ -78,8 +77,7 @@ impl Instance {
         })
     }
 
-    /// The value of an argument string: `f(…)`. `piped` is `content` and `result` inside of it
-    ///.
+    /// The value of an argument string: `f(…)`. `piped` is `content` and `result` inside of it.
     pub(crate) async fn arguments(
         self: &Arc<Self>,
         text: &Text,
@@ -286,7 +284,7 @@ pub(crate) fn refuse(scope: &Scope, at: Span, message: impl Into<String>) -> Scr
     fail(scope, at, "script.invalid", message.into())
 }
 
-/// The same, with the mend.
+/// The same, with the fix.
 pub(crate) fn refuse_with(scope: &Scope, at: Span, why: String, help: String) -> ScriptError {
     let finding = scope.source.error("script.invalid", why, at).help(help);
     ScriptError::new(ErrorKind::Script, finding)

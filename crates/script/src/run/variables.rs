@@ -148,8 +148,8 @@ impl Instance {
         Ok(())
     }
 
-    /// `$get`: one path gives its value, several an object of them. A function gives what it returns
-    /// for its name.
+    /// `$get`: one path gives its value, several an object of them. A function gives what it
+    /// returns for its name.
     pub(super) async fn get(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let paths = get_paths(params);
         let one = paths.len() == 1 && !matches!(params.get("key", 0), Some(Value::List(_)));

@@ -1,4 +1,4 @@
-//! What a call of a model tells while it goes: events of the script, and the observer.
+//! From the events of a call of a model to those of the script, and to the observer.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::call::{CallEvent, Progress};
 use crate::error::ScriptError;
 use crate::host::RunEvent;
 
-/// Raises a call's events in the script, and tells the observer.
+/// Raises a call's events in the script, and reports them to the observer.
 #[derive(Debug)]
 pub(super) struct Watch {
     pub(super) instance: Arc<Instance>,

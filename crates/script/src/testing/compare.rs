@@ -9,9 +9,9 @@ use super::report::Mismatch;
 use super::wanted::{Comparison, Field, FieldKey, Rule, Schema, Wanted, text_of};
 use super::words::{self, json, shown};
 
-/// Differences that are told of one value; the others are counted.
+/// Most differences that are reported for one value; the others are counted.
 const MOST_TOLD: usize = 20;
-/// Problems that are told of one value that breaks its schema.
+/// Most problems that are reported for one value that breaks its schema.
 const MOST_PROBLEMS: usize = 5;
 
 /// Decides about `$expr`: the expression, and the value that it calls `actual`.

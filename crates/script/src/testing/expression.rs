@@ -31,7 +31,7 @@ impl Names {
     /// Whether the expression is true of the value.
     ///
     /// # Errors
-    /// It is none, names what nobody knows, or needs more than this subset.
+    /// It is not an expression, uses an unknown name, or needs more than this subset.
     pub(super) fn is_true(&self, text: &str, actual: Option<&Value>) -> Result<bool, String> {
         let expression = match Expression::parse(text) {
             Parsed::Native(expression) => expression,

@@ -44,7 +44,7 @@ pub struct Case {
     pub parameters: Map,
     /// Where random choices start from.
     pub seed: Option<u64>,
-    /// Who answers.
+    /// The source of answers.
     pub answers: Answers,
     /// The answers that the test itself lists, each of which has to be asked for; those of the
     /// front matter are for all tests.
@@ -59,10 +59,10 @@ pub struct Case {
     pub(super) variables: Map,
 }
 
-/// Who answers in place of a model.
+/// What answers in place of a model.
 #[derive(Clone, Debug, Default)]
 pub enum Answers {
-    /// Nobody: the model of whoever runs the test.
+    /// Nothing: the model of whoever runs the test.
     #[default]
     Model,
     /// What the fixture says.

@@ -1,9 +1,9 @@
 //! Tests of scripts: `name.fixture.yaml` beside `name.ai.yaml`.
 //!
-//! A fixture is read once, with everything that is wrong in it told at once ([`read`]). A
+//! A fixture is read once, with everything that is wrong in it reported at once ([`read`]). A
 //! [`Bench`] runs its tests of a [`Subject`] (a script, or what else asks models) and says in which
-//! places a run was not as wanted. Files, recordings, the judge's model, and what people see of a report
-//! are the caller's.
+//! places a run was not as wanted. Files, recordings, the judge's model, and what people see of a
+//! report are the caller's.
 //!
 //! Expectations are data: `variables` fills templates in, `wanted` and `expect` read what is
 //! left, `compare` holds a value against it. None of them knows how a script runs.

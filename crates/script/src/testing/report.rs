@@ -37,7 +37,7 @@ impl Mismatch {
     }
 }
 
-/// How one test ended.
+/// The verdict of one test.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Everything was as wanted.
@@ -86,7 +86,7 @@ pub struct CaseReport {
     pub took: Duration,
     /// Tokens of all runs.
     pub usage: Usage,
-    /// What the script gave last, for who writes expectations.
+    /// What the script gave last, for authors of expectations.
     pub output: Option<Value>,
 }
 
@@ -123,7 +123,7 @@ impl CaseReport {
     }
 }
 
-/// How many tests ended how.
+/// The number of tests by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// As wanted.

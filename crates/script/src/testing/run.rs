@@ -20,16 +20,16 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::host::{Answering, Models};
 use crate::run::Outcome;
 
-/// What all tests of a program share.
+/// The parts that all tests of a program share.
 #[derive(Clone, Debug)]
 pub struct Bench {
-    /// Who answers where a fixture says nothing else.
+    /// The models, where a fixture says nothing else.
     pub models: Arc<dyn Models>,
     /// The model that is asked in place of a subject's own.
     pub model: Option<String>,
-    /// Who decides about `judge:`.
+    /// The model that decides about `judge:`.
     pub judge: Option<Answering>,
-    /// Where snapshots rest.
+    /// Where snapshots are stored.
     pub snapshots: Arc<dyn Snapshots>,
     /// How often each test runs; all runs have to pass.
     pub repeats: u32,

@@ -8,9 +8,9 @@ use quillet_core::{Map, Span, Value};
 use super::report::Mismatch;
 use super::wanted::text_of;
 
-/// Where snapshots rest.
+/// The storage of snapshots.
 pub trait Snapshots: Send + Sync + fmt::Debug {
-    /// The text that was kept under a name; `None` for none. Whoever updates snapshots keeps
+    /// The text that was saved under a name; `None` for none. Whoever updates snapshots keeps
     /// `text` instead and gives it back.
     ///
     /// # Errors
@@ -18,7 +18,7 @@ pub trait Snapshots: Send + Sync + fmt::Debug {
     fn kept(&self, name: &str, text: &str) -> Result<Option<String>, String>;
 }
 
-/// Fields of a request that are told in words.
+/// Fields of a request that are written as prose.
 const TOLD: [&str; 2] = ["messages", "stream"];
 
 /// All requests of a run.
@@ -57,7 +57,7 @@ fn first_difference(one: &str, other: &str) -> usize {
     same.count() + 1
 }
 
-/// What parts the requests from those that were kept.
+/// The difference between the requests and those that were saved.
 pub(super) fn differences(kept: Option<&str>, text: &str, span: Span) -> Vec<Mismatch> {
     let Some(kept) = kept else {
         let expected = "a snapshot to compare with; --update writes it";

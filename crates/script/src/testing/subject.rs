@@ -11,7 +11,7 @@ use crate::host::{Grants, Models, Observer, Reach, RunEvent};
 use crate::run::{Engine, Input, Job, Outcome};
 use crate::syntax::Script;
 
-/// What a test is of. A script is one ([`ScriptSubject`]); a program may have others, such as
+/// The subject of a test. A script is one ([`ScriptSubject`]); a program may have others, such as
 /// prompts, which are rendered and sent.
 pub trait Subject: Send + Sync {
     /// What reports call it: a file, or an id.
@@ -31,18 +31,18 @@ pub struct Trial {
     pub input: Input,
     /// Parameters of models that win over the subject's own; `model` among them is a name.
     pub parameters: Map,
-    /// Who answers.
+    /// Where models come from.
     pub models: Arc<dyn Models>,
     /// Whether answers stream.
     pub stream: bool,
     /// Where random choices start from.
     pub seed: u64,
-    /// Who sees what happens.
+    /// The observer.
     pub observer: Arc<dyn Observer>,
 }
 
 impl Trial {
-    /// Has expectations see a request. Scripts tell of theirs by themselves.
+    /// Has expectations see a request. Scripts report theirs by themselves.
     pub fn asks(&self, request: &ChatRequest) {
         let request = Box::new(request.clone());
         self.observer.event(RunEvent::Request(request));

@@ -1,8 +1,7 @@
 //! What a fixture wants a value to be like: read from YAML once, before anything runs.
 //!
-//! Scalars are equal, `/re/flags` and `!re` are searched for, lists fit item by item,
-//! objects are a part of the actual object. Keys that begin with `$` are operators
-//!.
+//! Scalars are equal, `/re/flags` and `!re` are searched for, lists fit item by item, objects are a
+//! part of the actual object. Keys that begin with `$` are operators.
 
 use quillet_core::{Diagnostic, Map, Span, Value, nearest};
 use quillet_schema::{Rules, Validator};

@@ -15,7 +15,7 @@ pub(super) fn list(values: &[Value]) -> String {
     shown.join(", ")
 }
 
-/// Several wishes with a word between.
+/// Several expectations with a word between.
 pub(super) fn joined(rules: &[Wanted], between: &str) -> String {
     let shown: Vec<String> = rules.iter().map(shown).collect();
     shown.join(between)

@@ -25,7 +25,7 @@ pub struct Hole {
     pub kind: HoleKind,
 }
 
-/// What is put into a hole. Ranges are bytes of the message's text.
+/// The kind of a hole: what is put into it. Ranges are bytes of the message's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HoleKind {
     /// `[[NAME]]`, `[[NAME:parameters]]`: the model's answer, which the variable then has.
@@ -64,7 +64,7 @@ pub struct Broken {
     pub range: Range<usize>,
     /// What is wrong with it.
     pub message: String,
-    /// How to mend it.
+    /// How to fix it.
     pub help: &'static str,
 }
 

@@ -19,14 +19,14 @@ pub struct Recipient {
 pub struct NoRecipient {
     /// Its bytes in the list.
     pub range: Range<usize>,
-    /// What is wrong and how to mend it.
+    /// What is wrong and how to fix it.
     pub message: String,
 }
 
-/// Who stands at the beginning of a message's text, and the rest of it.
+/// The recipients that a message's text begins with, and the rest of it.
 ///
-/// `@a, @b(PM) text`. Nobody where the text does not begin so; an address as `@a.example` or
-/// a mark that is not known is text. Who is no role of the chat is the caller's to see.
+/// `@a, @b(PM) text`. Nobody where the text does not begin so; an address as `@a.example` or a mark
+/// that is not known is text. Whether they are roles of the chat is for the caller to check.
 #[must_use]
 pub fn leading(text: &str) -> (Vec<Recipient>, &str) {
     let mut found = Vec::new();
@@ -46,8 +46,8 @@ pub fn leading(text: &str) -> (Vec<Recipient>, &str) {
     (found, rest)
 }
 
-/// Who stands in the brackets of `user[@dobby(私), @other]`, without the brackets. The `@`
-/// may be left out.
+/// The recipients in the brackets of `user[@dobby(私), @other]`, without the brackets. The `@` may
+/// be left out.
 ///
 /// # Errors
 /// The first entry that is no name, with its place in `text`.

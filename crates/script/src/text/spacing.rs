@@ -1,5 +1,5 @@
-//! Blanks around what is put in the middle of a text (seed 002: "若插入在文本中间，请确保前后各有一个空格。
-//! 格式化后，多余的空格将被自动移除"; note 65).
+//! Blanks around what is put in the middle of a text. An author leaves one on each side, and the
+//! superfluous ones go (rule 65 of `docs/scripts/language.md`).
 
 /// Puts a value behind the text so far, and the text that follows behind it.
 ///

@@ -12,7 +12,7 @@ pub const OUTPUT_TITLE: &str = "Output ({{type}}):";
 
 const FIELDS: [&str; 4] = ["background", "content", "output", "notes"];
 
-/// What the titles of a system message say.
+/// Titles in a system message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Titles<'a> {
     /// `SystemNotesTitle`.

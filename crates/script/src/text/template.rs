@@ -24,10 +24,10 @@ const TO_MARKDOWN: &str = "toMarkdown";
 /// Templates of the author inside each other.
 const DEPTH: usize = 16;
 
-/// Compiled templates that are kept.
+/// Most compiled templates that are cached.
 const KEPT: usize = 1024;
 
-/// Bytes of text of those that are kept.
+/// Most bytes of text of those that are cached.
 const KEPT_BYTES: u64 = 8 << 20;
 
 /// The names that scripts have for formats, and what they are here.
@@ -43,7 +43,7 @@ const FORMATS: [(&str, &str); 9] = [
     ("langchain", "f-string"),
 ];
 
-/// Why a template was not rendered.
+/// The error of a template that was not rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
@@ -56,7 +56,7 @@ pub struct TemplateError {
     /// The variable in whose own template it is, if it is not in the text that was given: then
     /// `span` is a place in that.
     pub variable: Option<String>,
-    /// How to mend it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
@@ -383,7 +383,7 @@ fn circular(name: &str, path: &[&str]) -> TemplateError {
 }
 
 impl TemplateError {
-    /// The same; where a third brace is what does not fit, with its place and how to mend it.
+    /// The same; where a third brace is what does not fit, with its place and how to fix it.
     fn with_braces(self, text: &str) -> Self {
         let end = self.span.map_or(0, |span| span.start);
         let before = text.get(..end).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Answers of models read in every form, and what models are told of the form.
+//! Answers of models read in every form, and the words that ask models for the form.
 
 use proptest::prelude::*;
 use quillet_core::{Map, Value, json};

@@ -64,7 +64,7 @@ fn a_run_ends_with_an_error_that_names_the_bound() {
     hold(cases);
 }
 
-/// Who asks makes no difference: a repair, a tool's turn, a script that is called.
+/// It makes no difference what asks: a repair, a tool's turn, a script that is called.
 #[test]
 fn every_request_counts() {
     let table = [

@@ -15,7 +15,7 @@ use quillet_script::{ErrorKind, ScriptError};
 
 use crate::call_models::{Rule, Scripted};
 
-/// Writes down the pieces that it is told of.
+/// Records the pieces that it gets.
 #[derive(Default)]
 pub(crate) struct Watcher(pub(crate) Mutex<Vec<String>>);
 

@@ -1,4 +1,5 @@
-//! The dialogue as a whole: how long it may be, what an earlier one begins with, who hears of calls.
+//! The dialogue as a whole: how long it may be, what an earlier one begins with, who hears of
+//! calls.
 
 use serde_json::json;
 
@@ -125,7 +126,7 @@ fn expressions_that_listen_name_their_arguments() {
             "$on: {event: ready, callback: '?=this.seen = isReady'}\n$ready()\n$ret: '?=seen'",
             json!({"result": true}),
         ),
-        // A failure is told where the listener stands.
+        // A failure is reported where the listener stands.
         (
             "$on:\n  event: beforeCall\n  callback: '?=nmae'\n$echo: x",
             json!({"error_contains": ["main.ai.yaml:3:13", "`nmae` (did you mean `name`?)"]}),

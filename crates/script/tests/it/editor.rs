@@ -1,4 +1,4 @@
-//! What editors are told of scripts.
+//! What editors learn about scripts.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! `schemas/script.schema.json`: says what the table of keys says, and takes every front matter that runs.
+//! `schemas/script.schema.json`: says what the table of keys says, and takes every front matter
+//! that runs.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,6 +1,6 @@
 //! Scripts that try to break the engine, each in a process of its own and on the stacks of tokio's
-//! workers. The tests hold outcomes and memory, and time with much slack; the example `hostile_scripts` runs
-//! the same code and holds the vectors' own figures.
+//! workers. The tests hold outcomes and memory, and time with much slack; the example
+//! `hostile_scripts` runs the same code and holds the vectors' own figures.
 //!
 //! Ours are `conformance/hostile/scripts.jsonl`. Those of third parties lie beside the repository.
 

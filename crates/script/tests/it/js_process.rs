@@ -34,7 +34,8 @@ pub(crate) fn in_process(bounds: Bounds) -> Js {
     })
 }
 
-/// The other side of these tests: serves where it is started as `program` does, and is nothing otherwise.
+/// The other side of these tests: serves where it is started as `program` does, and is nothing
+/// otherwise.
 #[test]
 fn worker() {
     if std::env::args().any(|argument| argument == "js_process::worker") {

@@ -14,8 +14,8 @@ use quillet_script::js::{
 use crate::js::{Names, define, shown};
 use crate::js_process::program;
 
-/// A runtime whose `$run` evaluates its argument in the same JavaScript, and whose `$meet` waits until
-/// two pieces have called it.
+/// A runtime whose `$run` evaluates its argument in the same JavaScript, and whose `$meet` waits
+/// until two pieces have called it.
 struct Nest {
     js: Js,
     variables: Mutex<Vec<(String, Passed)>>,
@@ -131,7 +131,7 @@ async fn a_piece_that_waits_lets_others_run() {
                 "(async () => { try { await this.$fail() } catch (e) { throw e } })()",
                 "Thrown it failed Some(5)",
             ),
-            // Begun and not waited for: its failure is told, below.
+            // Begun and not waited for: its failure is reported, below.
             ("[this.$fail(), 1][1]", "1"),
             ("[Promise.reject(new Error('alone')), 2][1]", "2"),
             ("await Promise.reject(new Error('x')).catch(() => 3)", "3"),

@@ -321,7 +321,8 @@ async fn nothing_leads_out_of_the_roots() {
         match (allowed, vector["where"] == "script_id") {
             (true, _) => assert!(matches!(result, Ok(true)), "{name:?} {result:?}"),
             (false, true) => assert_eq!(kind(result), Some(ErrorKind::Denied), "{name:?}"),
-            // Names of prompts and environments have other rules; as names of scripts they give nothing.
+            // Names of prompts and environments have other rules; as names of scripts they give
+            // nothing.
             (false, false) => assert!(!matches!(result, Ok(true)), "{name:?} {result:?}"),
         }
         run += 1;

@@ -270,7 +270,7 @@ async fn so_many_findings_are_told_and_so_many_names_compared() {
     );
 }
 
-/// Scripts that run are told no errors: third parties' cases, checked whole.
+/// Scripts that run get no errors: third parties' cases, checked whole.
 #[tokio::test]
 async fn scripts_that_run_have_no_errors() {
     let files = [

@@ -1,5 +1,5 @@
-//! What is misspelt is told with its place and the nearest name: by `quillet check`, and by a run,
-//! before a model is asked.
+//! What is misspelt is reported with its place and the nearest name: by `quillet check`, and by a
+//! run, before a model is asked.
 
 use std::sync::Arc;
 

@@ -13,7 +13,8 @@ use quillet_script::syntax::Source;
 
 use crate::library::ran;
 
-/// Every way to mistype a word by one letter: one left out, doubled, swapped, another, in the other case.
+/// Every way to mistype a word by one letter: one left out, doubled, swapped, another, in the other
+/// case.
 fn misspellings(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     let mut all = Vec::new();
@@ -183,7 +184,7 @@ async fn what_is_of_another_kind_permits_nothing() {
     }
     let none = of(&with("permissions: {ai: {call: []}}")).unwrap().unwrap();
     assert!(!none.allows("weather"), "an empty list permits nothing");
-    // Variables of a script are its own, also those with a similar name.
+    // Variables of a script are its own, including those with a similar name.
     for front in ["permission: admin", "ai: {call: [a]}", "lang: English"] {
         assert_eq!(of(&with(front)), Ok(None), "{front}");
     }

@@ -1,5 +1,5 @@
-//! System messages, inheritance, Markdown and repetition: the seed's cases, and vectors of
-//! third parties where they are there.
+//! System messages, inheritance, Markdown and repetition: the language's own examples, and vectors
+//! of third parties where they are there.
 
 use std::path::Path;
 

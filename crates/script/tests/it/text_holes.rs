@@ -1,4 +1,4 @@
-//! Holes, spacing, biases, prefixes and recipients against the seed's own texts.
+//! Holes, spacing, biases, prefixes and recipients against the language's own examples.
 
 use proptest::prelude::*;
 use quillet_script::text::bias::{Amount, strip};

@@ -41,7 +41,7 @@ pub(crate) struct Item<'a> {
     id: &'a str,
     /// `valid` or `invalid`.
     status: &'static str,
-    /// Where it rests: a file, a key.
+    /// Where it is stored: a file, a key.
     source: &'a str,
     /// Of a prompt: `script` if it is run, `template` if it is rendered.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,9 +56,9 @@ pub(crate) struct Item<'a> {
 pub(crate) struct EnvironItem {
     /// The id that other routes take.
     id: String,
-    /// `valid`, or `invalid` where what rests there is no value.
+    /// `valid`, or `invalid` where what is stored is no value.
     status: &'static str,
-    /// Where it rests: a file, a key.
+    /// Where it is stored: a file, a key.
     source: String,
     /// Why it is no value.
     #[schema(value_type = Vec<Object>)]
@@ -98,7 +98,7 @@ pub(crate) struct PromptDetail<'a> {
     parameters: Option<Tree>,
     /// `valid` or `invalid`.
     status: &'static str,
-    /// Where it rests.
+    /// Where it is stored.
     source: &'a str,
     /// Errors and warnings about it.
     #[schema(value_type = Vec<Object>)]

@@ -37,7 +37,7 @@ pub(crate) struct ChatBody {
     /// Variables, under `.variables` (and `.args`) in the template.
     #[schema(value_type = Option<Object>)]
     variables: Option<Map>,
-    /// The deployed clients' name for the same; `variables` wins.
+    /// ai-prompt-shell's name for the same; `variables` wins.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
     /// The conversation so far, oldest first: messages with `role` and `content`.
@@ -113,7 +113,7 @@ async fn answer(
     answer_json(&completion.explained(made_of.get().cloned()))
 }
 
-/// The same at the deployed origin's address.
+/// The same at ai-prompt-shell's address.
 #[utoipa::path(post, path = "/prompts/{id}/chat", tag = "prompts", params(("id" = String, Path), Asked, Least),
     request_body = ChatBody, responses(
     (status = 200, body = Completion),

@@ -53,7 +53,7 @@ impl Chunks {
         self.explanation = explanation;
     }
 
-    /// Goes on after chunks that clients were told in the provider's own words.
+    /// Goes on after chunks that were passed to the client as the provider wrote them.
     pub(crate) fn go_on(&mut self, told: WireTold) {
         self.begin(&told.id, &told.model, told.created);
         self.begun = told.begun;

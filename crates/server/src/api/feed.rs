@@ -1,9 +1,9 @@
 //! An answer of a model as server-sent events, whatever the words for it.
 //!
-//! What the model has said is told at once, with everything else that has come by
-//! then, and nothing is read ahead: the next event of the model is asked for when the
-//! connection has taken what came before, so a reader that stalls stalls the provider
-//! and not our memory. A client that leaves drops the body, and with it the call.
+//! What the model has said is sent at once, with everything else that has come by then, and nothing
+//! is read ahead: the next event of the model is asked for when the connection has taken what came
+//! before, so a reader that stalls stalls the provider and not our memory. A client that leaves
+//! drops the body, and with it the call.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ use crate::exchange::{Call, Exchange};
 
 const PING: &[u8] = b": ping\n\n";
 
-/// What is told at once has about as many bytes at most.
+/// About the most bytes that are sent at once.
 const MOST_AT_ONCE: usize = 16 << 10;
 
 /// An answer that has begun.
@@ -50,15 +50,15 @@ pub(crate) trait Tell<E = ChatEvent>: Send + Unpin + 'static {
     /// The model says something.
     fn event(&mut self, event: E, out: &mut Vec<u8>);
 
-    /// The answer is complete. What is told of it waits for the future, if there is one.
+    /// The answer is complete. Its events wait for the future, if there is one.
     fn end(&mut self, out: &mut Vec<u8>) -> Option<BoxFuture<'static, ()>>;
 
     /// The answer has failed; nothing comes after this.
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>);
 }
 
-/// Answers with a stream. As long as the model has not begun to answer, and nobody had
-/// to be told to wait, a failure still has its own status.
+/// Answers with a stream. As long as the model has not begun to answer, and no sign of life had to
+/// be sent, a failure still has its own status.
 pub(crate) async fn answer<S, E, X, T>(
     call: &Call,
     mut asking: Asking<S>,
@@ -104,7 +104,7 @@ pub(crate) fn response(body: Body) -> Response {
 enum Stage<S> {
     Asking(Asking<S>),
     Answering(S),
-    /// The last words wait until the answer is kept.
+    /// The last events wait until the answer is stored.
     Keeping(BoxFuture<'static, ()>, Vec<u8>),
     Ended,
 }

@@ -8,7 +8,7 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
 
-/// Unknown members that are told of; a body may have any number.
+/// Most unknown members that are reported; a body may have any number.
 const MOST: usize = 20;
 
 /// Longest name that is repeated, in characters.

@@ -127,7 +127,7 @@ pub(crate) fn warnings(
     of_tools.chain(of_request).collect()
 }
 
-/// `variables` over `args`, the origin's name for the same.
+/// `variables` over `args`, ai-prompt-shell's name for the same.
 fn merged<'a>(variables: Option<&'a Map>, args: Option<&'a Map>) -> Cow<'a, Map> {
     match (variables, args) {
         (Some(one), None) | (None, Some(one)) => Cow::Borrowed(one),

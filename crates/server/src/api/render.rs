@@ -20,7 +20,7 @@ use crate::exchange::Call;
 use crate::given::{Params, is_on};
 use crate::revision::{Least, Wanted, mark, of_prompt};
 
-/// What is asked for beside the text.
+/// What is asked for besides the text.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Asked {
@@ -42,7 +42,7 @@ pub(crate) struct RenderRequest {
     /// Variables, under `.variables` (and `.args`) in the template.
     #[schema(value_type = Option<Object>)]
     variables: Option<Map>,
-    /// The deployed clients' name for the same; `variables` wins.
+    /// ai-prompt-shell's name for the same; `variables` wins.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
     /// The conversation so far, oldest first: messages with `role` and `content`.
@@ -82,7 +82,7 @@ pub(crate) struct AnyRenderRequest {
     /// Variables.
     #[schema(value_type = Option<Object>)]
     variables: Option<Map>,
-    /// The deployed clients' name for the same; `variables` wins.
+    /// ai-prompt-shell's name for the same; `variables` wins.
     #[schema(value_type = Option<Object>)]
     args: Option<Map>,
     /// The conversation so far, oldest first: messages with `role` and `content`.
@@ -116,7 +116,7 @@ impl Rendered {
     }
 }
 
-/// The answer in the seed's shape.
+/// The answer: `rendered_prompt`, a text or messages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RenderReply {
     /// The text or the messages.
@@ -151,7 +151,8 @@ pub(crate) struct DryRunReply {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<Object>)]
     warnings: Vec<Diagnostic>,
-    /// Why it could not be told further, if it could not: it needs a model's answer, or a grant.
+    /// Why it could not be followed further, if it could not: it needs a model's answer, or a
+    /// grant.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
 }
@@ -166,7 +167,7 @@ impl From<DryRun> for DryRunReply {
     }
 }
 
-/// The answer in the deployed origin's shape: `prompt` or `messages`, as `kind` says.
+/// The answer in ai-prompt-shell's shape: `prompt` or `messages`, as `kind` says.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KindReply {
     /// `prompt` for a text, `messages` for messages.
@@ -216,7 +217,7 @@ pub(crate) async fn render_prompt(
     Ok(mark(reply(outcome, &unknown)?, revision))
 }
 
-/// Renders a prompt; the deployed origin's address and shape.
+/// Renders a prompt, at ai-prompt-shell's address and in its shape.
 #[utoipa::path(post, path = "/prompts/{id}/render", tag = "prompts", params(("id" = String, Path), Asked, Least),
     request_body = RenderRequest, responses(
     (status = 200, body = KindReply),

@@ -1,4 +1,4 @@
-//! Answering with a stored script: as a prompt answers, and beside it what the script does.
+//! Answering with a stored script: as a prompt answers, and along with it what the script does.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) struct ScriptReport {
     printed: Vec<String>,
     /// Calls of models.
     model_calls: u64,
-    /// How the forms of answers were kept, in order.
+    /// How the forms of answers were enforced, in order.
     #[schema(value_type = Vec<Object>)]
     enforced: Vec<Enforced>,
     /// What the author of the script should know.
@@ -160,7 +160,7 @@ fn begin(call: &Call, job: ScriptJob) -> Asking<ScriptStream> {
 struct Teller {
     chunks: Chunks,
     start: Option<ChatEvent>,
-    /// Bytes of the result's text that were told.
+    /// Bytes of the result's text that were sent.
     said: usize,
     exchange: Arc<Exchange>,
 }

@@ -60,8 +60,8 @@ pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
 }
 
 /// Puts a connection: `url` (`postgresql://…`, `mysql://…`, `sqlite:…`), `sslDisabled`,
-/// `sshConfig`, `description`, `glossary`, `values`. The database has to answer; its tables are read
-/// in the background.
+/// `sshConfig`, `description`, `glossary`, `values`. The database has to answer; its tables are
+/// read in the background.
 #[utoipa::path(put, path = "/dbs/{name}", operation_id = "put_database", tag = "databases",
     params(("name" = String, Path)), request_body = Object, responses(
     (status = 200, body = PutConnection),
@@ -160,7 +160,7 @@ pub(super) fn may_change(call: &Call) -> Result<(), ApiError> {
     Err(problem(403, "sql.fixed", message).hint(mend))
 }
 
-/// The connection is kept; its tools follow the store, if not now.
+/// The connection is saved; its tools follow the store, if not now.
 async fn renew_tools(call: &Call) {
     let Some(tools) = &call.app.databases else {
         return;

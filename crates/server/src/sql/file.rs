@@ -23,8 +23,8 @@ use super::query::count;
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 
-/// Bytes that are kept back in case that was all: then the head of the answer says everything, and a
-/// query that fails early has a status of its own.
+/// Bytes that are kept back in case that was all: then the head of the answer says everything, and
+/// a query that fails early has a status of its own.
 const HEAD: usize = 256 << 10;
 
 static TRUNCATED: HeaderName = HeaderName::from_static("quillet-truncated");

@@ -16,9 +16,9 @@ use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
 use crate::given::Params;
 
-/// Most records on a page.
+/// Most records on a page, as in table-chat.
 const MOST: usize = 100;
-/// Records on a page where nothing is said.
+/// Records on a page where nothing is said, as in table-chat.
 const USUAL: usize = 20;
 
 /// Which page is wanted.

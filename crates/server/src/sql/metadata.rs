@@ -20,12 +20,12 @@ use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
 use crate::given::{Params, is_on};
 
-/// Whether to read the database anew.
+/// Whether to read the database again.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Refresh {
-    /// `true` reads the database anew; otherwise what is kept is given while the database
-    /// says that nothing has changed.
+    /// `true` reads the database again; otherwise the stored one is given while the database says
+    /// that nothing has changed.
     refresh: Option<String>,
 }
 

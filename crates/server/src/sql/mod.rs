@@ -1,5 +1,5 @@
 //! Databases over HTTP: connections, catalogues, questions, queries and their history, as
-//! the origin's clients know them; and databases as tools.
+//! clients of table-chat know them.
 //!
 //! What a query may do is not decided here: [`quillet_sql`] guards and runs it.
 
@@ -9,24 +9,19 @@ mod file;
 mod history;
 mod layout;
 mod metadata;
-mod offer;
 mod pieces;
-mod prompts;
 mod query;
 mod question;
 
 use quillet_core::build::Missing;
+use quillet_host::sql::Databases;
 use utoipa_axum::routes;
 
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 use crate::routes::Make;
 
-pub use offer::DatabaseTools;
-pub use prompts::StoredPrompts;
-pub use quillet_sql::Databases;
-
-/// Where the routes are mounted: the origin's place.
+/// Where the routes are mounted: where clients of table-chat look for them.
 pub(crate) const BASE: &str = "/api/v1";
 
 /// Whether a path, without the server's prefix, is one of databases.

@@ -14,7 +14,7 @@ use serde::Serialize;
 /// Bytes of JSON after which a piece is handed out.
 const PIECE: usize = 64 << 10;
 
-/// How much of each table is told.
+/// How much of each table is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
     /// Everything.

@@ -36,7 +36,7 @@ pub(crate) struct QueryBody {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Wanted {
-    /// `json`, `ndjson`, `csv`, `arrow`, `parquet`, …; goes before the header `Accept`.
+    /// `json`, `ndjson`, `csv`, `arrow`, `parquet`, …; wins over the header `Accept`.
     format: Option<String>,
 }
 

@@ -28,7 +28,7 @@ async fn every_documented_operation_is_served_and_no_other_is() {
             );
         }
     }
-    // The seed's ten routes, in the seed's words.
+    // The ten routes that ai-prompt-shell documents.
     for route in [
         "/api/extensions",
         "/api/extensions/{id}",

@@ -1,4 +1,4 @@
-//! The door for MCP clients: by hand in two revisions, and with a real client.
+//! The endpoint for MCP clients: by hand in two revisions, and with a real client.
 
 use quillet_core::chat::{ChatEvent, FinishReason};
 use quillet_core::tool::{ToolBuilder, ToolContext};

@@ -1,5 +1,5 @@
-//! What the deployed origin gets wrong (its behaviour was measured); each is
-//! right here.
+//! What ai-prompt-shell gets wrong (its behaviour was measured), done right here: clients and
+//! definitions move over, its defects do not.
 
 use quillet_core::store::{Key, Kind, Store};
 use serde_json::json;

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use quillet_core::trace::{SpanKind, Tracer};
-use quillet_server::{OtlpConfig, OtlpError, OtlpSink};
+use quillet_host::{OtlpConfig, OtlpError, OtlpSink};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;

@@ -239,7 +239,7 @@ async fn nothing_is_listed_before_the_store_was_read() {
     assert!(server.get("/api/prompts").await.body.contains("hello"));
 }
 
-/// Whatever rests under a shared variable's key, it is said where it is used and asked for.
+/// Whatever is stored under a shared variable's key, it is said where it is used and asked for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_variable_that_cannot_be_used_is_named_with_its_reason() {
     let redis = RedisServer::start();

@@ -8,10 +8,10 @@ use quillet_core::chat::{Bytes4, ChatModel, ModelError, ModelErrorKind};
 use quillet_core::runs::Runs;
 use quillet_core::session::Sessions;
 use quillet_core::store::Kind;
-use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
-use quillet_server::agent::{
+use quillet_host::agent::{
     AgentOptions, AgentParts, AgentService, Connected, ModelSettings, Models,
 };
+use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_server::{Server, ServerConfig, Services};
 use quillet_store::{MemoryRuns, MemorySessions, RunOptions, SessionOptions};
 use quillet_template::TemplateFactory;

@@ -7,7 +7,7 @@ use super::{Fallback, SelectedTable};
 use crate::rank::Ranked;
 use crate::{ChainMode, SqlConfig};
 
-/// What happens before phase 2.
+/// The plan for a question before phase 2: whether a model chooses tables, and among which.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
     /// No call of a model: all tables are shown.
@@ -23,7 +23,7 @@ pub enum Plan {
 pub struct Choice {
     /// Places in the catalogue, in the order in which the model sees them.
     pub tables: Vec<usize>,
-    /// Who chose each.
+    /// What chose each.
     pub chosen_by: Vec<&'static str>,
     /// Why phase 1's answer could not be used.
     pub fallback: Option<Fallback>,
@@ -33,8 +33,8 @@ pub struct Choice {
 
 /// What is to be done for a question, given the tables that fit it best.
 ///
-/// By the seed: up to `TABLE_SELECTION_THRESHOLD` tables phase 1 is skipped, above it all
-/// tables are listed. By the budget: it is also skipped where the whole schema is small,
+/// [`ChainMode::Seed`]: up to `table_selection_threshold` tables phase 1 is skipped, above it all
+/// tables are listed. [`ChainMode::Budget`]: it is also skipped where the whole schema is small,
 /// and a list that is too long is cut to the best by rank.
 #[must_use]
 pub fn plan(prepared: &Prepared, ranked: &[Ranked], config: &SqlConfig) -> Plan {
@@ -107,8 +107,8 @@ pub fn chosen(
     bounded(choice, prepared, config)
 }
 
-/// Adds the best tables by rank that the model left out: one or two more tables halve the
-/// questions that silently lose one. The seed's chain adds none.
+/// Adds the best tables by rank that the model left out: one or two more tables halve the questions
+/// that silently lose one. [`ChainMode::Seed`] adds none.
 fn repaired(tables: Vec<usize>, ranked: &[Ranked], config: &SqlConfig) -> Choice {
     let mut choice = Choice {
         chosen_by: vec!["model"; tables.len()],
@@ -126,7 +126,7 @@ fn repaired(tables: Vec<usize>, ranked: &[Ranked], config: &SqlConfig) -> Choice
     choice
 }
 
-/// By the seed all tables; by the budget the best that fit, best first.
+/// [`ChainMode::Seed`]: all tables. [`ChainMode::Budget`]: the best that fit, best first.
 fn fallen(
     fallback: Fallback,
     prepared: &Prepared,
@@ -163,7 +163,7 @@ fn fallen(
     }
 }
 
-/// Leaves out what does not fit into the budget; the seed's chain has none.
+/// Leaves out what does not fit into the budget; [`ChainMode::Seed`] has none.
 fn bounded(choice: Choice, prepared: &Prepared, config: &SqlConfig) -> Choice {
     if config.chain == ChainMode::Seed {
         return choice;

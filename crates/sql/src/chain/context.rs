@@ -1,6 +1,6 @@
 //! A catalogue as text for models: the list of phase 1 and the schema of phase 2.
 //!
-//! What a database says about itself is data of strangers. Here it stays on its line and within
+//! What a database says about itself is untrusted data. Here it stays on its line and within
 //! bounds, so that no comment can look like another table, a request or a rule.
 
 use crate::Dialect;
@@ -11,10 +11,10 @@ const COMMENT: usize = 300;
 /// Most labels of an enum that are listed.
 const LABELS: usize = 24;
 
-/// What the seed writes for a table without a comment.
+/// What the list has for a table without a comment.
 const NO_COMMENT: &str = "No description";
 
-/// The list of all tables and their number, exactly as seed 001 writes it:
+/// The list of all tables and their number, byte for byte as table-chat's contract has it:
 /// `Table: {schema}.{table} ({type}) - {comment or "No description"}`.
 #[must_use]
 pub fn build_table_summary_context(catalogue: &Catalogue) -> (String, usize) {
@@ -42,7 +42,7 @@ pub fn build_schema_context(catalogue: &Catalogue, table_names: Option<&[String]
     texts.join("\n\n")
 }
 
-/// A table in the seed's list.
+/// A table's line in that list.
 pub(super) fn seed_line(table: &Table) -> String {
     line(table, table.comment.as_deref().unwrap_or(NO_COMMENT))
 }
@@ -73,7 +73,8 @@ fn head(table: &Table, name: &str) -> String {
 }
 
 /// The schema of one table: a line for it and one for each column, names as a query writes them.
-/// `known` gives the words about values of the column at a place, in place of the labels of its enum.
+/// `known` gives the words about values of the column at a place, in place of the labels of its
+/// enum.
 pub(super) fn table_text(
     table: &Table,
     dialect: Dialect,
@@ -178,7 +179,8 @@ fn target(key: &ForeignKey, dialect: Dialect) -> String {
     )
 }
 
-/// A text of a stranger on one line: line ends and control characters become spaces, what is too long is cut.
+/// An untrusted text on one line: line ends and control characters become spaces, what is too long
+/// is cut.
 pub(super) fn tame(text: &str) -> String {
     let mut out = String::new();
     let mut blank = false;
@@ -235,7 +237,8 @@ pub fn quoted(name: &str, dialect: Dialect) -> String {
     }
 }
 
-/// Words that are no names without quotes in at least one of the dialects, and that schemas use as names.
+/// Words that are no names without quotes in at least one of the dialects, and that schemas use as
+/// names.
 fn is_reserved(name: &str) -> bool {
     let folded = name.to_ascii_lowercase();
     RESERVED.binary_search(&folded.as_str()).is_ok()

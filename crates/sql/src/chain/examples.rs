@@ -1,8 +1,8 @@
 //! Pairs of a question and a query that a person accepted, as examples for a question like theirs.
 //!
-//! Like is what has words in common, rare ones among the accepted questions counting most. An
-//! example is told only while its query would still pass: who takes a table away takes its examples
-//! along.
+//! Questions are alike that have words in common; those that are rare among the accepted questions
+//! count most. An example is shown to the model only while its query would still pass: examples go
+//! with the tables that they need.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 use quillet_core::archive::QueryRecord;
@@ -18,7 +18,7 @@ const UNKNOWN: f32 = 0.5;
 /// Longer queries are no examples.
 const LONGEST: usize = 2_000;
 
-/// A pair that a model is told.
+/// A pair that a model is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// The number of its record in the history.

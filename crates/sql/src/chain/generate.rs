@@ -55,13 +55,13 @@ pub struct Accepted<T> {
 /// The chain over one database.
 #[derive(Clone, Copy, Debug)]
 pub struct Chain<'a> {
-    /// Who is asked.
+    /// The model.
     pub model: &'a dyn ChatModel,
-    /// Who renders the prompts.
+    /// Renders the prompts.
     pub prompts: &'a dyn Prompts,
-    /// Who counts tokens where the provider does not.
+    /// Counts tokens where the provider does not.
     pub tokens: &'a dyn TokenCounter,
-    /// Who turns questions into vectors, where the tables have some.
+    /// Turns questions into vectors, where the tables have some.
     pub embedder: Option<&'a dyn Embedder>,
     /// Settings.
     pub config: &'a SqlConfig,
@@ -80,7 +80,7 @@ pub struct Chain<'a> {
 /// One call of a model.
 #[derive(Clone, Debug, Default)]
 struct Asked {
-    /// Who answered.
+    /// The model that answered.
     model: String,
     text: String,
     /// Why it is not whole, where it is not.
@@ -92,7 +92,7 @@ struct Asked {
 /// A way through the chain, as far as it has gone.
 #[derive(Debug, Default)]
 struct Account {
-    /// Who answered last.
+    /// The model that answered last.
     model: String,
     phases: Vec<PhaseTime>,
     tokens: TokenReport,
@@ -112,7 +112,8 @@ impl Account {
 }
 
 impl Chain<'_> {
-    /// Phase 1: names of the tables for a question, `schema.table`, and whether they are a fallback.
+    /// Phase 1: names of the tables for a question, `schema.table`, and whether they are a
+    /// fallback.
     ///
     /// # Errors
     /// The prompt cannot be rendered. A model that fails is a fallback, not an error.
@@ -413,7 +414,7 @@ impl Chain<'_> {
         }
     }
 
-    /// What the model is told about values of the chosen tables; nothing by `ChainMode::Seed`.
+    /// What the model is shown of values of the chosen tables; nothing by `ChainMode::Seed`.
     fn values(&self, prompt: &str, choice: &Choice) -> Shown {
         if self.config.chain == ChainMode::Seed {
             return Shown::default();
@@ -565,7 +566,7 @@ fn cut(text: &str) -> String {
     text.get(..end).unwrap_or_default().to_owned()
 }
 
-/// An error on one line; longer than a comment may be, since the mend stands at its end.
+/// An error on one line; longer than a comment may be, since the fix stands at its end.
 fn told(error: &SqlError) -> String {
     let text = error.for_model();
     let parts: Vec<&str> = text.split_whitespace().collect();

@@ -29,7 +29,7 @@ pub struct Generated {
     pub phases: Vec<PhaseTime>,
     /// What it cost, and what it would have cost with the whole schema.
     pub tokens: TokenReport,
-    /// Numbers in the history of the accepted queries that the model was told as examples.
+    /// Numbers in the history of the accepted queries that the model was shown as examples.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<u64>,
     /// Queries that were refused before this one, oldest first.
@@ -50,8 +50,8 @@ pub struct SelectedTable {
     pub why: Vec<String>,
 }
 
-/// Why phase 1's choice could not be used. One for each row of the seed's table of errors,
-/// and one for a database without tables.
+/// Why phase 1's choice could not be used. Every one of them falls back to tables that the model
+/// did not choose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fallback {
@@ -61,7 +61,7 @@ pub struct Fallback {
     pub message: String,
 }
 
-/// How long a part took.
+/// The duration of one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PhaseTime {
@@ -93,6 +93,6 @@ pub struct Repair {
     pub sql: String,
     /// Code of the error.
     pub code: String,
-    /// The error, as the model was told.
+    /// The error, as it was sent to the model.
     pub error: String,
 }

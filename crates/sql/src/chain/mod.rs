@@ -1,7 +1,8 @@
-//! From a question to a query: seed 001's prompt chain, and what goes beyond it.
+//! From a question to a query, in two phases: a model chooses tables from the list of all, then it
+//! is shown their schema and writes the query. Both are skipped, bounded and repaired here.
 //!
-//! The seed's parts have the seed's names: [`build_table_summary_context`], [`Chain::select_relevant_tables`],
-//! [`build_schema_context`], [`Chain::generate_sql`].
+//! [`build_table_summary_context`], [`Chain::select_relevant_tables`], [`build_schema_context`] and
+//! [`Chain::generate_sql`] have the names that table-chat documents.
 
 mod answer;
 mod choice;

@@ -11,7 +11,7 @@ use crate::Catalogue;
 use crate::rank::{DEPTH, Glossary, Index, Ranked};
 use crate::values::{Known, Sampled};
 
-/// What is worked out once for a catalogue and used by every question.
+/// A catalogue with everything that is computed once for it and used by every question.
 #[derive(Debug)]
 pub struct Prepared {
     /// The catalogue.
@@ -31,7 +31,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Works everything out; takes about a second for 10,000 tables, so off the threads that answer.
+    /// Works everything out; takes about a second for 10,000 tables, so off the threads that
+    /// answer.
     #[must_use]
     pub fn new(catalogue: Arc<Catalogue>, glossary: &Glossary, tokens: &dyn TokenCounter) -> Self {
         let count = |text: String| u32::try_from(tokens.text(&text) + 1).unwrap_or(u32::MAX);
@@ -88,7 +89,8 @@ impl Prepared {
         self.vectors.get().is_some()
     }
 
-    /// The best `most` tables for a question: by words, and by nearness to its vector where there is one.
+    /// The best `most` tables for a question: by words, and by nearness to its vector where there
+    /// is one.
     #[must_use]
     pub fn rank(&self, question: &str, vector: Option<&[f32]>, most: usize) -> Vec<Ranked> {
         match (vector, self.vectors.get()) {

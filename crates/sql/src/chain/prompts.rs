@@ -20,8 +20,8 @@ pub enum Which {
     Tables,
     /// Phase 2: the query. Variables `dialect` (its name for people), `dialect_rules`, `schema`,
     /// `limit`, `examples` (accepted queries with their questions and an empty line behind; empty
-    /// where there are none), `previous` (earlier questions of the talk and their queries; empty for
-    /// the first).
+    /// where there are none), `previous` (earlier questions of the talk and their queries; empty
+    /// for the first).
     Query,
     /// After an error: the query again. Those of `Query`, and `sql` and `error`.
     Repair,
@@ -57,7 +57,7 @@ impl Which {
     }
 }
 
-/// Why there is no prompt.
+/// The error of a prompt that cannot be rendered.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct PromptError {
@@ -65,7 +65,7 @@ pub struct PromptError {
     pub message: String,
 }
 
-/// Who renders the chain's prompts. A server looks for stored prompts of the ids of [`Which`] first.
+/// Renders the chain's prompts. A server looks for stored prompts of the ids of [`Which`] first.
 pub trait Prompts: Send + Sync + fmt::Debug {
     /// The messages of a prompt.
     fn render<'a>(
@@ -75,7 +75,8 @@ pub trait Prompts: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Vec<Message>, PromptError>>;
 }
 
-/// The prompts that come with the crate: f-strings, of which phase 1's are the seed's, word for word.
+/// The prompts that come with the crate: f-strings, of which phase 1's are table-chat's, word for
+/// word.
 #[derive(Clone, Debug)]
 pub struct BuiltIn {
     templates: [Arc<dyn Template>; 3],

@@ -6,14 +6,15 @@ use super::Fallback;
 use super::answer::without_thinking;
 use crate::Catalogue;
 
-/// Reads a choice of tables: places in [`Catalogue::tables`] in the order of the answer, each once, at most `most`.
+/// Reads a choice of tables: places in [`Catalogue::tables`] in the order of the answer, each once,
+/// at most `most`.
 ///
 /// Names are taken as models write them: qualified or bare, quoted, in another case, with the
 /// database in front, or as the whole line of the list. A bare name of several schemas means all of
 /// them. Whatever is not in the catalogue is left out.
 ///
 /// # Errors
-/// The rows of the seed's table: the answer is no JSON, no array, empty, or names no table that is there.
+/// The answer is no JSON, no array, empty, or names no table that is there.
 pub fn read_selection(
     answer: &str,
     catalogue: &Catalogue,
@@ -101,7 +102,8 @@ fn whole(text: &str) -> Option<Value> {
     serde_json::from_str(inside.unwrap_or(text).trim()).ok()
 }
 
-/// The first array of texts inside other words; of one that was cut off, the items that are complete.
+/// The first array of texts inside other words; of one that was cut off, the items that are
+/// complete.
 fn first_array(text: &str) -> Option<Value> {
     let starts = text.match_indices('[').map(|(i, _)| i);
     starts.take(64).find_map(|start| {

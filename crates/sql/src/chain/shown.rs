@@ -13,7 +13,7 @@ use crate::values::Known;
 
 /// Most values of one column that a question names and that are shown.
 const MOST_NAMED: usize = 8;
-/// Labels of an enum beside those that are named.
+/// Labels of an enum besides those that are named.
 const MOST_LABELS: usize = 24;
 
 /// Words about values, by place of table and column.

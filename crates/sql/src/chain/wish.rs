@@ -1,4 +1,4 @@
-//! Whether a question asks for a file, and of which kind (the origin's export intent).
+//! Whether a question asks for a file, and of which kind (table-chat calls it the export intent).
 
 /// Words that ask for a file.
 const VERBS: [&str; 12] = [

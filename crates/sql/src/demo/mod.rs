@@ -1,7 +1,9 @@
-//! A small shop to try everything on, without a server: sixteen tables and views with a few hundred rows, with
-//! comments in Chinese and English, a table with a Chinese name and one whose name needs quotes.
+//! A small shop to try everything on, without a server: sixteen tables and views with a few hundred
+//! rows, with comments in Chinese and English, a table with a Chinese name and one whose name needs
+//! quotes.
 //!
-//! The file is built from SQL text that is part of the program, and is the same wherever it is built.
+//! The file is built from SQL text that is part of the program, and is the same wherever it is
+//! built.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use crate::{ConnectionUrl, connect};
 pub const DESCRIPTION: &str = "A small shop: customers, orders, products, stock, payments and shipments of 2025. \
                                一家小店：2025 年的客户、订单、商品、库存、付款和物流。";
 
-/// Questions that the shop has good answers to, also with the model that works without a network.
+/// Questions that the shop has good answers to, even with the model that works without a network.
 pub const QUESTIONS: [&str; 8] = [
     "How many customers are there?",
     "Show the total order amount by status",
@@ -32,8 +34,8 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// Rows.
 const DATA: &str = include_str!("data.sql");
 
-/// Builds the shop as a file, in one step: nobody sees half of it. A file that is there already stays
-/// as it is, and `false` is returned. Blocks for some hundredths of a second.
+/// Builds the shop as a file, in one step: nobody sees half of it. A file that is there already
+/// stays as it is, and `false` is returned. Blocks for some hundredths of a second.
 ///
 /// # Errors
 /// The file cannot be written there.

@@ -8,7 +8,7 @@ use crate::rows::{Cell, Rows};
 /// Digits of a number that have to be alike.
 const DIGITS: usize = 9;
 
-/// What came of one query.
+/// The outcome of one query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The rows are the same.

@@ -27,7 +27,7 @@ pub struct Tokens {
     pub chain: f64,
 }
 
-/// How long it takes.
+/// Durations of ranking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timings {
@@ -39,7 +39,7 @@ pub struct Timings {
     pub p99_ms: f64,
 }
 
-/// What came of measuring a file.
+/// The result of measuring a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Measured {

@@ -1,7 +1,7 @@
 //! What a ranking has to beat: BM25F as textbooks have it, over the same words.
 //!
-//! No word stands for another, tables do not hear of their neighbours, and families are not read
-//! as one: what `rank` adds to counting words is the difference between the two.
+//! No word stands for another, tables get nothing of their neighbours' words, and families are not
+//! read as one: what `rank` adds to counting words is the difference between the two.
 
 use foldhash::HashMap;
 

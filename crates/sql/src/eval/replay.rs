@@ -10,7 +10,7 @@ use super::suite::{Asked, Scope, Suite, read_json};
 use crate::chain::{Choice, Prepared, chosen};
 use crate::{ChainMode, SqlConfig, SqlError};
 
-/// What a model chose for one question.
+/// A recorded choice of tables for one question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Selection {
     /// The question's name in its file.
@@ -23,7 +23,7 @@ pub struct Selection {
     pub sql: Option<String>,
 }
 
-/// What a model chose for the questions of a file.
+/// The recorded choices of a model for the questions of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Recording {
     /// The model.

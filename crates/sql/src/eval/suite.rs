@@ -101,8 +101,8 @@ struct FileQuestion {
 }
 
 impl Suite {
-    /// Reads a file. One without databases has the words of another's questions changed: it takes the
-    /// databases of `<the part of its name before _>_union.json` beside it.
+    /// Reads a file. One without databases has the words of another's questions changed: it takes
+    /// the databases of `<the part of its name before _>_union.json` beside it.
     ///
     /// # Errors
     /// The file is not there, is too large, or is not of this form.

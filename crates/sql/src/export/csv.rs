@@ -8,7 +8,7 @@ use super::writer::Form;
 use crate::rows::Truncated;
 use crate::{Cell, ColumnInfo};
 
-/// How CSV is written. Always UTF-8 with CRLF, quoted where needed.
+/// Options of CSV. Always UTF-8 with CRLF, quoted where needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
     /// Whether the first line names the columns; true.
@@ -96,7 +96,7 @@ fn line<'a>(
             Some(field) => out.push_str(&field),
         }
     }
-    // Readers pass over an empty line, and with it the NULL of an only column.
+    // Readers skip an empty line, and with it the NULL of an only column.
     if out.len() == start {
         out.push_str("\"\"");
     }

@@ -23,10 +23,10 @@ const MAX_EXACT: u64 = (1 << 53) - 1;
 /// (`id`, `id_2`), and `columns` says the name and the key of each. `truncatedBy` says which limit
 /// cut rows off.
 ///
-/// No digit is lost: decimals are texts, whole numbers are texts beyond 2^53 - 1, which many readers
-/// would round, and so are `NaN`, `Infinity` and `-Infinity`, for which JSON has no numbers.
-/// Bytes are base64, arrays are arrays. JSON is embedded as it stands; a text that is none, or
-/// nested deeper than 128 levels, is a text.
+/// No digit is lost: decimals are texts, whole numbers are texts beyond 2^53 - 1, which many
+/// readers would round, and so are `NaN`, `Infinity` and `-Infinity`, for which JSON has no
+/// numbers. Bytes are base64, arrays are arrays. JSON is embedded as it stands; a text that is not
+/// JSON, or nested deeper than 128 levels, is a text.
 #[derive(Clone, Copy, Debug)]
 pub struct AsJson<'a>(pub &'a Rows);
 
@@ -39,7 +39,7 @@ pub struct AsNamed<'a>(pub &'a Rows);
 /// tree; [`AsJson`] keeps their digits.
 #[must_use]
 pub fn rows_json(rows: &Rows) -> Value {
-    // Only a key that is no text, or embedded JSON that is none, could fail.
+    // Only a key that is not a text, or embedded JSON that is not JSON, could fail.
     serde_json::to_value(AsJson(rows)).unwrap_or_default()
 }
 

@@ -3,8 +3,8 @@
 //! All forms say the same values exactly, as far as they can; where one cannot hold a value
 //! there is an error that names the cell, never another value.
 //!
-//! A form grows with the rows of a running query ([`Writer`], [`Export`]) and holds a bounded number
-//! of them; [`write()`] does the same with rows that are all there.
+//! A form grows with the rows of a running query ([`Writer`], [`Export`]) and holds a bounded
+//! number of them; [`write()`] does the same with rows that are all there.
 
 #[cfg(feature = "columnar")]
 mod arrow;
@@ -141,7 +141,7 @@ impl FromStr for Format {
     }
 }
 
-/// Why rows cannot be written in a form.
+/// The error of rows that cannot be written in a form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("these rows cannot be written as {}: {message}", .format.name())]
 pub struct ExportError {

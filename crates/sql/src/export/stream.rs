@@ -102,7 +102,8 @@ impl fmt::Debug for Export<'_> {
     }
 }
 
-/// Packing rows takes a while, so it is done beside the tasks.
+/// Packing rows takes a while, so it is done on a thread for blocking work, not on those of the
+/// tasks.
 async fn beside<T: Send + 'static>(
     format: Format,
     work: impl FnOnce() -> Result<T, ExportError> + Send + 'static,

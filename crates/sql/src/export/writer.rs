@@ -18,8 +18,8 @@ pub(super) trait Form: Send {
     ) -> Result<(), ExportError>;
 }
 
-/// Rows on their way into a form. What it gives out, one piece after the other, is the file; without
-/// the last one, of [`Writer::end`], it is none.
+/// Rows on their way into a form. What it gives out, one piece after the other, is the file;
+/// without the last one, of [`Writer::end`], it is not complete.
 pub struct Writer {
     format: Format,
     form: Box<dyn Form>,
@@ -31,7 +31,7 @@ impl Writer {
     /// Begins a file with these columns. `options` are those of CSV; the other forms have none.
     ///
     /// # Errors
-    /// The form cannot have so many columns, or one of that name, or this build has not got it.
+    /// The form cannot have so many columns, or one of that name, or this build does not have it.
     pub fn new(
         columns: Vec<ColumnInfo>,
         format: Format,

@@ -1,8 +1,8 @@
 //! Values with commas, semicolons, tabs or bars between them.
 //!
-//! Cells are as RFC 4180 has them, line ends of any system. An empty line is none. All rows have as
-//! many cells as the first: one that has not was cut or torn, and guessing would move values into
-//! other columns.
+//! Cells are as RFC 4180 has them, line ends of any system. An empty line is not a row. All rows
+//! have as many cells as the first: one that does not was cut or torn, and guessing would move
+//! values into other columns.
 
 use std::io::{Chain, Read};
 use std::path::Path;
@@ -58,7 +58,7 @@ pub(super) fn load(
         let error = FileError::new("sql.file.form", path, "is empty");
         return Err(error.help("a file of rows has at least a line that names its columns"));
     }
-    // Who writes semicolons does so because commas are points.
+    // People write semicolons where the comma is the decimal point.
     let commas = form.separator == b';';
     let has_header = match job.options.header {
         Header::Yes => true,
@@ -183,8 +183,8 @@ impl Form {
     }
 }
 
-/// The separator that gives all first rows the same number of cells, as many as can be; else the one
-/// that the first line has most of.
+/// The separator that gives all first rows the same number of cells, as many as can be; else the
+/// one that the first line has most of.
 fn likeliest(start: &[u8]) -> u8 {
     let widths = |separator: u8| -> Vec<usize> {
         let form = Form {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a file is not loaded, with its place and the mend.
+/// The error of a file that is not loaded, with its place and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     /// Stable code, `sql.file.…`.
@@ -42,7 +42,7 @@ impl FileError {
         }
     }
 
-    /// The same with its mend.
+    /// The same with its fix.
     #[must_use]
     pub fn help(self, help: impl Into<String>) -> Self {
         FileError {

@@ -1,7 +1,8 @@
 //! The folder in which files are a database, for as long as somebody wants it.
 //!
 //! It goes when its owner is dropped. A process that was killed cannot do that, so each folder has
-//! a file that its process holds locked, and whoever makes a folder removes those that nobody holds.
+//! a file that its process holds locked, and whoever makes a folder removes those that nobody
+//! holds.
 
 use std::fs::{self, DirBuilder, File};
 use std::path::{Path, PathBuf};
@@ -77,7 +78,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Who removed it before has done no harm.
+        // If somebody removed it before, no harm is done.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -93,7 +94,7 @@ fn sweep(parent: &Path) {
             continue;
         }
         let held = entry.path().join(HELD);
-        // What is no file is none of ours; to open a pipe would be to wait.
+        // What is not a file is not ours; opening a pipe would wait.
         if !fs::symlink_metadata(&held).is_ok_and(|found| found.is_file()) {
             continue;
         }

@@ -1,4 +1,5 @@
-//! What the texts of a column have in common, and whether a number of SQLite is one of them exactly.
+//! What the texts of a column have in common, and whether a number of SQLite is one of them
+//! exactly.
 
 use jiff::civil::{Date, Time};
 
@@ -309,7 +310,8 @@ impl Seen {
         alone.map_or(Type::Text, |(_, kind)| *kind)
     }
 
-    /// Where nearly all are numbers and the column is text for the sake of a few: the first of them.
+    /// Where nearly all are numbers and the column is text for the sake of a few: the first of
+    /// them.
     pub(super) fn nearly_numbers(&self) -> Option<(u64, &str)> {
         let (line, text) = self.odd.as_ref()?;
         (self.numbers >= 9 * self.others).then_some((*line, text.as_str()))

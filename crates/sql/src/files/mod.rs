@@ -1,9 +1,9 @@
 //! Files of rows as a database: CSV, TSV, lines of JSON, Parquet.
 //!
 //! Each file becomes one table of an SQLite file in a folder of its own, which goes with the value
-//! that owns it. From there on it is a database like any other: opened read-only, under the guard and
-//! the limits of [`crate::database`]. A file is read twice: first to find what *all* values of a
-//! column are, then into the table, so that a type never hangs on the first rows and no more of a
+//! that owns it. From there on it is a database like any other: opened read-only, under the guard
+//! and the limits of [`crate::database`]. A file is read twice: first to find what *all* values of
+//! a column are, then into the table, so that a type never hangs on the first rows and no more of a
 //! file is in memory than one batch.
 //!
 //! No value changes. What a number of SQLite would not give back exactly (`007`, `+49 170`, whole
@@ -101,7 +101,7 @@ impl Header {
     }
 }
 
-/// How files are read, and how much of them.
+/// Options and limits for reading files.
 #[derive(Clone, Debug)]
 pub struct FileOptions {
     /// Most rows of all files together.
@@ -177,7 +177,7 @@ pub async fn load(
     let (done, ()) = tokio::join!(thread, telling);
     let notes = match done {
         Ok(notes) => notes?,
-        // The libraries that read forms meet bytes of strangers.
+        // The libraries that read file formats meet untrusted bytes.
         Err(_) => {
             let path = paths.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
             return Err(FileError::new("sql.file.form", path, "it is damaged"));

@@ -1,14 +1,14 @@
-//! Fields that are calls: PostgreSQL takes `s.f` and `(x).f` for `f(x)` where the row has no field `f`
-//! (manual, 38.5.3), so that a name behind a dot can read a file.
+//! Fields that are calls: PostgreSQL takes `s.f` and `(x).f` for `f(x)` where the row has no field
+//! `f` (manual, 38.5.3), so that a name behind a dot can read a file.
 //!
-//! Tables, sub-selects and joins are rows, and few functions take them; a function in FROM that gives one
-//! value is that value, which many functions take. So behind the name of such a function only its own column
-//! may stand, or what is no call, or a call of what only computes.
+//! Tables, sub-selects and joins are rows, and few functions take them; a function in FROM that
+//! gives one value is that value, which many functions take. So behind the name of such a function
+//! only its own column may stand, or what is no call, or a call of what only computes.
 //!
-//! Which of several things of one name is meant depends on the place. It is certain for names outside of
-//! FROM that the same SELECT's FROM has. Elsewhere, in conditions of joins, in functions and sub-selects
-//! of FROM, and where only a SELECT around has the name, all functions in FROM of that name have
-//! to have the column, wherever they stand.
+//! Which of several things of one name is meant depends on the place. It is certain for names
+//! outside of FROM that the same SELECT's FROM has. Elsewhere, in conditions of joins, in functions
+//! and sub-selects of FROM, and where only a SELECT around has the name, all functions in FROM of
+//! that name have to have the column, wherever they stand.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -423,7 +423,8 @@ mod tests {
                  FROM unnest(ARRAY['x']) AS s(pg_read_file)",
                 false,
             ),
-            // What a condition of a join, a function or a sub-select in FROM sees is less than FROM has.
+            // What a condition of a join, a function or a sub-select in FROM sees is less than FROM
+            // has.
             (
                 "SELECT 1 FROM unnest(ARRAY['/etc/passwd']) AS s WHERE EXISTS (SELECT 1 FROM orders o \
                  JOIN info i ON s.pg_read_file IS NULL CROSS JOIN users AS s)",

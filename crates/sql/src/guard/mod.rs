@@ -31,7 +31,7 @@ pub(crate) use self::text::STATEMENTS;
 use self::text::Text;
 use crate::{Catalogue, Dialect};
 
-/// What may pass.
+/// Which statements may pass the guard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// One statement that reads: SELECT, WITH … SELECT, set operations, VALUES, TABLE.
@@ -51,7 +51,8 @@ pub struct Policy {
     pub bytes: usize,
     /// Deepest nesting of a query, at most 128.
     pub depth: usize,
-    /// Most rows; set on the syntax tree where the query has no smaller LIMIT. `None` leaves it as it is.
+    /// Most rows; set on the syntax tree where the query has no smaller LIMIT. `None` leaves it as
+    /// it is.
     pub rows: Option<u64>,
     /// Functions that may be called besides those of the dialect's list, in lower case;
     /// `schema.name` where they are called with their schema.
@@ -87,7 +88,7 @@ pub struct Approved {
     pub limited: bool,
 }
 
-/// Why a query may not run.
+/// The reason why a query may not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GuardError {
@@ -99,7 +100,7 @@ pub struct GuardError {
     pub span: Option<Span>,
     /// Line and column of the span's start.
     pub position: Option<Position>,
-    /// How to mend it: a nearest name, or what is allowed.
+    /// How to fix it: a nearest name, or what is allowed.
     pub help: Option<String>,
 }
 
@@ -132,7 +133,7 @@ impl GuardError {
 /// Reads a query and says whether it may run.
 ///
 /// # Errors
-/// The first thing that is wrong with it, with its place and mend.
+/// The first thing that is wrong with it, with its place and fix.
 pub fn check(
     sql: &str,
     dialect: Dialect,
@@ -160,8 +161,8 @@ pub(crate) fn describes_schema(name: &str) -> bool {
     relations::class(Dialect::PostgreSql, &parts) == relations::Relation::Schema
 }
 
-/// The byte at which the query behind PostgreSQL's EXPLAIN begins; `None` where it is no EXPLAIN, or one
-/// that runs what it explains.
+/// The byte at which the query behind PostgreSQL's EXPLAIN begins; `None` where it is no EXPLAIN,
+/// or one that runs what it explains.
 pub(crate) fn explained(sql: &str) -> Option<usize> {
     let policy = Policy {
         mode: Mode::Explore,

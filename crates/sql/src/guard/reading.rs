@@ -232,8 +232,8 @@ impl Reader<'_> {
             ))
     }
 
-    /// What is written as a text is the name of nothing in PostgreSQL: a type before it makes it a value,
-    /// and so does a text before it.
+    /// What is written as a text is the name of nothing in PostgreSQL: a type before it makes it a
+    /// value, and so does a text before it.
     fn check_alias(&self, item: &SelectItem) -> Result<(), GuardError> {
         let SelectItem::ExprWithAlias { alias, .. } = item else {
             return Ok(());
@@ -295,7 +295,7 @@ impl Reader<'_> {
             .help("write the operator itself"))
     }
 
-    /// Types of columns that something in FROM is told to give.
+    /// Types of columns that an item of FROM declares.
     fn check_columns(&self, factor: &TableFactor) -> Result<(), GuardError> {
         let alias = match factor {
             TableFactor::Table { alias, .. } | TableFactor::Function { alias, .. } => {

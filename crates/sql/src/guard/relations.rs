@@ -6,8 +6,8 @@ use super::text::Text;
 use super::{GuardError, codes, functions, parse};
 use crate::Dialect;
 
-/// Views of `information_schema` that describe tables: the others tell of users, servers,
-/// mappings with passwords, and other sessions.
+/// Views of `information_schema` that describe tables: the others reveal users, servers, mappings
+/// with passwords, and other sessions.
 const INFORMATION: [&str; 20] = [
     "character_sets",
     "check_constraints",

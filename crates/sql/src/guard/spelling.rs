@@ -48,7 +48,8 @@ fn respelt(tokens: &[TokenWithSpan], at: usize, dialect: Dialect) -> (usize, Vec
         };
     }
     match dialect {
-        // The parser takes it for the name of a table, and the table for its alias. `ROWS ONLY` ends FETCH.
+        // The parser takes it for the name of a table, and the table for its alias. `ROWS ONLY`
+        // ends FETCH.
         Dialect::PostgreSql if is(at, "ONLY") && begins_table(before(1)) => (1, Vec::new()),
         Dialect::MySql if is(at, "MOD") && ends_operand(before(1)) => (1, vec![Token::Mod]),
         // The parser copies all that stands before DIV, for each of them.

@@ -363,8 +363,9 @@ fn parameter(source: &str, token: &Token) -> GuardError {
         .help("write the value itself")
 }
 
-/// `E'…'` and a text behind it: over a newline both are one text for PostgreSQL, with backslashes that
-/// escape in the second part as well (manual, 4.1.2.2), which the second part alone does not tell.
+/// `E'…'` and a text behind it: over a newline both are one text for PostgreSQL, with backslashes
+/// that escape in the second part as well (manual, 4.1.2.2), which the second part alone does not
+/// tell.
 fn continued(source: &str, tokens: &[Token]) -> Option<Range<usize>> {
     let mut pairs = tokens.windows(2);
     let found = pairs.find(|pair| {

@@ -1,8 +1,8 @@
 //! Lays out SQL for people: a clause a line, subqueries indented, keywords in capitals.
 //!
 //! It works on tokens, so that anything whose texts and comments end is laid out, also what the
-//! guard would refuse. Texts, names and comments stay as they are; only blanks between tokens and the
-//! case of keywords change, and blanks only where no two tokens could become one.
+//! guard would refuse. Texts, names and comments stay as they are; only blanks between tokens and
+//! the case of keywords change, and blanks only where no two tokens could become one.
 
 mod words;
 

@@ -2,8 +2,8 @@
 //! number of tables.
 //!
 //! MariaDB has no dictionary behind these views: it opens each table for each query, so that rows
-//! are asked for in one pass, filtered by schema only, and joined and sorted here. What needs
-//! no open handler is cheap; row estimates and foreign keys need one (figures in docs/performance.md).
+//! are asked for in one pass, filtered by schema only, and joined and sorted here. What needs no
+//! open handler is cheap; row estimates and foreign keys need one (figures in docs/performance.md).
 
 use std::fmt;
 
@@ -182,8 +182,8 @@ pub(super) async fn read(
     ))
 }
 
-/// What changes when tables, columns, comments or keys do: the sums of what [`read`] reads now, without
-/// sending it.
+/// What changes when tables, columns, comments or keys do: the sums of what [`read`] reads now,
+/// without sending it.
 pub(super) async fn fingerprint(
     conn: &mut Conn,
     schemas: &[String],
@@ -338,7 +338,8 @@ fn special(extra: &str) -> Option<String> {
     Some(rest.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The labels of `enum('a','b')`: quotes are doubled, and a backslash stands before what it escapes.
+/// The labels of `enum('a','b')`: quotes are doubled, and a backslash stands before what it
+/// escapes.
 fn labels(full: &str) -> Vec<String> {
     let mut labels = Vec::new();
     let mut label: Option<String> = None;
@@ -441,8 +442,8 @@ async fn foreign_keys(
 }
 
 /// Values that CHECK constraints let pass: MariaDB says the table of each, MySQL from 8.0.16 on has
-/// names that are its own in a schema. A server that has neither, or does not tell, has no values: the
-/// rest of the catalogue is as good without. They are no part of the fingerprint.
+/// names that are its own in a schema. A server that has neither, or does not tell, has no values:
+/// the rest of the catalogue is as good without. They are no part of the fingerprint.
 async fn checks(conn: &mut Conn, schemas: &[String], found: &mut Found, version: &str) {
     let list = vec!["?"; schemas.len()].join(", ");
     let sql = match version.contains("MariaDB") {

@@ -121,8 +121,8 @@ impl Server {
         schemas
     }
 
-    /// A new connection that takes packets of at most `packet` bytes, which is what bounds the memory
-    /// of one row.
+    /// A new connection that takes packets of at most `packet` bytes, which is what bounds the
+    /// memory of one row.
     async fn connect(&self, packet: usize) -> Result<Conn, DatabaseError> {
         match timeout(self.connect_timeout, self.try_connect(packet)).await {
             Ok(Ok(conn)) => Ok(conn),
@@ -202,8 +202,8 @@ impl Server {
 
     fn options(&self, packet: usize, tls: Option<SslOpts>) -> OptsBuilder {
         let url = &self.url;
-        // A packet limit, a waiting time and no wish for a socket: else the
-        // library asks the server for all three.
+        // A packet limit, a waiting time and no socket: else the library asks the server for all
+        // three.
         OptsBuilder::default()
             .ip_or_hostname(url.host.trim_start_matches('[').trim_end_matches(']'))
             .tcp_port(url.port)
@@ -241,8 +241,8 @@ impl Server {
             .with_danger_accept_invalid_certs(!is_verified)
     }
 
-    /// Refuses roles that read and write files of the server or change it. What a role may do is asked
-    /// for again after a minute.
+    /// Refuses roles that read and write files of the server or change it. What a role may do is
+    /// asked for again after a minute.
     ///
     /// # Errors
     /// It is such a role, or its rights cannot be read.
@@ -287,11 +287,12 @@ impl Server {
     }
 }
 
-/// What makes a connection one that only reads, whatever the server's own settings are. Quotes
-/// and backslashes mean what they mean to the guard: no mode of SQL but the server's wish about
-/// GROUP BY. A recursion ends by the time limit: MariaDB would silently cut it after 1,000 rounds, which is
-/// less than three years of days. Whoever takes rows slowly has as long as the query: the
-/// server would hang up after a minute. MariaDB skips comments for MySQL 5.7 and later, and MySQL those for MariaDB.
+/// What makes a connection one that only reads, whatever the server's own settings are. Quotes and
+/// backslashes mean what they mean to the guard: no SQL mode but the server's own about GROUP BY. A
+/// recursion ends by the time limit: MariaDB would silently cut it after 1,000 rounds, which is
+/// less than three years of days. Whoever takes rows slowly has as long as the query: the server
+/// would hang up after a minute. MariaDB skips comments for MySQL 5.7 and later, and MySQL those
+/// for MariaDB.
 fn settings(time: Duration) -> [String; 2] {
     let millis = time.as_millis().clamp(1, u128::from(u32::MAX));
     let seconds = time.as_secs_f64().clamp(0.001, 31_536_000.0);
@@ -344,9 +345,9 @@ fn check_files(url: &ConnectionUrl) -> Result<(), String> {
     }
 }
 
-/// A name of a certificate that is in order but for the name that was asked for. The library means to
-/// leave names out of the check and does not find the error of this version of rustls; asked for by a
-/// name that it has, the certificate is checked in all else.
+/// A name of a certificate that is in order but for the name that was asked for. The library means
+/// to leave names out of the check and does not find the error of this version of rustls; asked for
+/// by a name that it has, the certificate is checked in all else.
 fn other_name(error: &Error) -> Option<String> {
     let Error::Io(IoError::Io(error)) = error else {
         return None;

@@ -2,8 +2,8 @@
 //!
 //! Each piece of work has a connection of its own: nothing that a query left behind reaches the
 //! next one. Addresses: `mysql://user:password@host:3306/database`, and behind `?` `ssl-mode`
-//! (`disabled`, `preferred`, `required`, `verify-identity`), `ssl-ca` (a PEM file), `socket` (a path),
-//! and `schemas=a,b` for databases of the server besides the one that is named.
+//! (`disabled`, `preferred`, `required`, `verify-identity`), `ssl-ca` (a PEM file), `socket` (a
+//! path), and `schemas=a,b` for databases of the server besides the one that is named.
 
 mod catalogue;
 mod error;

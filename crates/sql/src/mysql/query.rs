@@ -138,7 +138,8 @@ fn refuse_without_columns(statement: &Statement) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// Passes rows on up to the limits, and reads so far beyond as it takes to know that more are there.
+/// Passes rows on up to the limits, and reads so far beyond as it takes to know that more are
+/// there.
 async fn pass_on(
     result: &mut QueryResult<'_, '_, BinaryProtocol>,
     limits: &QueryLimits,

@@ -13,8 +13,8 @@ const READING: [&str; 9] = [
     "USAGE",
 ];
 
-/// A sentence for each thing that a line of `SHOW GRANTS` allows besides reading. Never repeats what
-/// stands behind the object: names and hashes of passwords.
+/// A sentence for each thing that a line of `SHOW GRANTS` allows besides reading. Never repeats
+/// what stands behind the object: names and hashes of passwords.
 pub(super) fn warnings(grants: &[String]) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for warning in grants.iter().flat_map(|line| of_line(line)) {

@@ -1,9 +1,9 @@
 //! The one look at a query's text that the driver takes itself.
 //!
-//! Two words in front make MariaDB do more than give rows although the statement has columns: `ANALYZE`
-//! runs what follows and writes the file of an `INTO OUTFILE`, or takes statistics of a table; `SET
-//! STATEMENT … FOR` lifts the session's limits. So what may stand in front is a list. Everything behind it is for the
-//! guard, the prepared statement and the read-only session.
+//! Two words in front make MariaDB do more than give rows although the statement has columns:
+//! `ANALYZE` runs what follows and writes the file of an `INTO OUTFILE`, or takes statistics of a
+//! table; `SET STATEMENT … FOR` lifts the session's limits. So what may stand in front is a list.
+//! Everything behind it is for the guard, the prepared statement and the read-only session.
 
 use crate::{DatabaseError, DatabaseErrorKind};
 

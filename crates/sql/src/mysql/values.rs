@@ -1,8 +1,8 @@
 //! Values of the binary protocol as exact cells.
 //!
 //! `TIMESTAMP` comes in the session's time zone, which is the server's: that is what people see in
-//! their other clients, and what `NOW()` and `CURDATE()` in a query go by. So it is a time
-//! without a zone, as `DATETIME` is. `TIME` reaches from -838 to 838 hours and is a span, not a time of
+//! their other clients, and what `NOW()` and `CURDATE()` in a query go by. So it is a time without
+//! a zone, as `DATETIME` is. `TIME` reaches from -838 to 838 hours and is a span, not a time of
 //! day. MariaDB's `JSON` is `LONGTEXT`, and text here as well.
 
 use mysql_async::consts::{ColumnFlags, ColumnType};

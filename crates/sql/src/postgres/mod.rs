@@ -2,16 +2,17 @@
 //!
 //! What this driver does itself, whatever the text of a query says and whoever let it through:
 //!
-//! - The text is prepared, which takes one statement only, and described before it runs. A statement
-//!   that gives no rows (COPY, SET, DO, LISTEN, COMMIT, DDL, changes without RETURNING) is refused unrun.
+//! - The text is prepared, which takes one statement only, and described before it runs. A
+//!   statement that gives no rows (COPY, SET, DO, LISTEN, COMMIT, DDL, changes without RETURNING)
+//!   is refused unrun.
 //! - It runs in a READ ONLY transaction that is rolled back in the end, on a connection that is
 //!   closed afterwards: settings, session locks and temporary tables go with it.
 //! - The server has a time limit for it. A query that nobody waits for any more is cancelled.
 //! - Rows and bytes are counted as they arrive, the bytes of one row below the library.
 //!
-//! Before all that the server is asked what the query resolved to ([`judge`]): functions whose effect lies
-//! outside of the transaction are refused there, whoever wrote them and however they are called, and so are
-//! roles that reach outside of the database.
+//! Before all that the server is asked what the query resolved to ([`judge`]): functions whose
+//! effect lies outside of the transaction are refused there, whoever wrote them and however they
+//! are called, and so are roles that reach outside of the database.
 
 mod catalogue;
 mod error;

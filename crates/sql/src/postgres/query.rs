@@ -1,4 +1,5 @@
-//! One query: described, then run where nothing of it can last, and read no further than the limits.
+//! One query: described, then run where nothing of it can last, and read no further than the
+//! limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +50,8 @@ async fn work(
 ) -> Result<Ended, DatabaseError> {
     let read = judged(session, sql, limits, sink).await;
     match &read {
-        // Rows are still coming: the session is cancelled as it is dropped, which undoes everything too.
+        // Rows are still coming: the session is cancelled as it is dropped, which undoes everything
+        // too.
         Ok(Ended::Cut(_) | Ended::Stopped) => {}
         Err(error) if error.kind == Kind::Unreachable => {}
         _ => session.roll_back().await?,
@@ -67,6 +69,8 @@ async fn judged(
     let begin = begin(limits.timeout);
     let reading = format!("BEGIN READ ONLY; {begin}");
     let prepared = approve(session, sql, &begin).await?;
+    // The rollback takes away the temporary view by which the query was judged; the same round
+    // trip begins the transaction that reads.
     session.run(&format!("ROLLBACK; {reading}")).await?;
     read(session, sql, prepared, limits, sink).await
 }
@@ -80,6 +84,7 @@ pub(super) async fn approve(
 ) -> Result<Prepared, DatabaseError> {
     session.run(&format!("BEGIN READ ONLY; {begin}")).await?;
     let client = &*session;
+    // The connection pipelines both, so that they cost one round trip.
     let (asker, prepared) = tokio::join!(Asker::of(client), prepare(client, sql.to_owned(), 0));
     let prepared = prepared?;
     refuse_what_gives_nothing(sql, &prepared.statement)?;

@@ -11,8 +11,8 @@ use super::session::Session;
 use crate::database::Checked;
 use crate::{DatabaseError, DatabaseErrorKind as Kind};
 
-/// One row: the version, and everything that the sentences below need. Of lists the first three and one
-/// more, which stands for the rest.
+/// One row: the version, and everything that the sentences below need. Of lists the first three and
+/// one more, which stands for the rest.
 const RIGHTS: &str = "
 WITH relations AS (
     SELECT c.oid, c.relkind, c.relowner, pg_catalog.format('%I.%I', n.nspname, c.relname) AS name

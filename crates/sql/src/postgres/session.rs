@@ -124,7 +124,7 @@ impl Session {
                 match message {
                     Ok(AsyncMessage::Notice(notice)) => listener.hear(&notice),
                     Ok(_) => {}
-                    // Whoever waits for an answer is told of the error as well.
+                    // Whoever waits for an answer gets the error as well.
                     Err(error) => {
                         tracing::debug!(%error, "the connection to PostgreSQL broke");
                         return;
@@ -178,6 +178,7 @@ impl Session {
 
     /// Runs our own statements, several at once: never a text from outside.
     pub(super) async fn run(&mut self, own: &str) -> Result<(), DatabaseError> {
+        // Before it is sent: a future that is dropped in the middle leaves something running.
         self.is_working = true;
         let done = self.client.batch_execute(own).await;
         done.map_err(|error| error::of(&error))
@@ -207,8 +208,8 @@ impl Drop for Session {
     }
 }
 
-/// Cancels until the connection ends, which it does once nothing runs on it any more. Asking once is not
-/// enough: the server forgets a request that arrives just before the statement does.
+/// Cancels until the connection ends, which it does once nothing runs on it any more. Asking once
+/// is not enough: the server forgets a request that arrives just before the statement does.
 async fn end(server: Arc<Server>, token: CancelToken, mut wire: JoinHandle<()>) {
     for pause in PAUSES {
         cancel(&server, &token).await;

@@ -204,8 +204,8 @@ impl TlsStream for Channel {
     }
 }
 
-/// Digest of a certificate for `tls-server-end-point` (RFC 5929, section 4.1): by the hash of its own
-/// signature, SHA-256 in place of older ones. `None` where it is not one of these.
+/// Digest of a certificate for `tls-server-end-point` (RFC 5929, section 4.1): by the hash of its
+/// own signature, SHA-256 in place of older ones. `None` where it is not one of these.
 fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     const RSA: &[u8] = &[0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01];
     const ECDSA_SHA1: &[u8] = &[0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x01];

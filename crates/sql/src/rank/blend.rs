@@ -21,8 +21,8 @@ impl Index {
         self.catalogue.tables.iter().map(text).collect()
     }
 
-    /// The best `most` tables by words and by nearness to the question's vector. `tables` are the vectors of
-    /// [`Index::texts`]; those of another length than the question's say nothing.
+    /// The best `most` tables by words and by nearness to the question's vector. `tables` are the
+    /// vectors of [`Index::texts`]; those of another length than the question's say nothing.
     #[must_use]
     pub fn blend(
         &self,

@@ -1,8 +1,8 @@
 //! How much of what a table is called a question says.
 //!
 //! Sums of words cannot tell `orders` from a wide table that has the word in many columns, or from
-//! `order_return_reasons`, for all of them hold it. Who asks for orders says all of the first name
-//! and a part of the last one.
+//! `order_return_reasons`, for all of them hold it. A question for orders has all words of the
+//! first name and some of the last one.
 
 use super::postings::{Holder, Postings};
 

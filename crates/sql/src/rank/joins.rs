@@ -1,4 +1,4 @@
-//! Which tables belong together: declared foreign keys, and those that names tell of.
+//! Which tables belong together: declared foreign keys, and those that names suggest.
 
 use foldhash::{HashMap, HashMapExt};
 

@@ -33,7 +33,8 @@ pub(crate) use self::terms::Terms;
 use self::thesaurus::Thesaurus;
 use crate::Catalogue;
 
-/// What a user says about words: a term of questions and the terms of the schema that it stands for.
+/// What a user says about words: a term of questions and the terms of the schema that it stands
+/// for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Glossary {
     /// Each term and what it stands for, both as people write them.
@@ -96,7 +97,8 @@ impl Index {
         }
     }
 
-    /// The best `most` tables for a question, best first; all others that fit not at all are left out.
+    /// The best `most` tables for a question, best first; all others that fit not at all are left
+    /// out.
     #[must_use]
     pub fn rank(&self, question: &str, most: usize) -> Vec<Ranked> {
         self.rank_knowing(question, &[], most, &|_| true)

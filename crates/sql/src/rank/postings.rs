@@ -6,7 +6,8 @@ use super::stem::root;
 use super::terms::{Terms, is_known};
 use crate::catalogue::Table;
 
-/// How much a term's further appearances add: less than usual (1.2), for names repeat words without being more about them.
+/// How much a term's further appearances add: less than usual (1.2), for names repeat words without
+/// being more about them.
 const SATURATION: f32 = 0.6;
 
 /// The parts of a table that words are read from, with the weight of a word there and how much

@@ -113,8 +113,8 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Neighbouring pairs of characters, which stand for words without a dictionary (notes 3.3:
-/// as good as a segmenter). A single character stands for itself.
+/// Neighbouring pairs of characters, which stand for words without a dictionary: for ranking tables
+/// they are as good as a segmenter, which would need one. A single character stands for itself.
 pub(super) fn bigrams(run: &[char]) -> Vec<String> {
     if run.len() < 2 {
         return run.iter().map(char::to_string).collect();

@@ -30,7 +30,7 @@ const LINKS: &[&str] = &[
     "not", "of", "on", "or", "per", "than", "that", "the", "to", "with",
 ];
 
-/// What a schema's words are made of: its own words beside the dictionary's.
+/// What a schema's words are made of: its own words besides the dictionary's.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     own: HashMap<String, u32>,

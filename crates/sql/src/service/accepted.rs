@@ -9,7 +9,8 @@ use crate::SqlError;
 use crate::chain::{Example, alike};
 
 impl Databases {
-    /// Accepts the query of a record as an answer to its question: an example for questions like it.
+    /// Accepts the query of a record as an answer to its question: an example for questions like
+    /// it.
     ///
     /// # Errors
     /// There is no such connection or no such record, the record has no question, or the archive

@@ -9,7 +9,7 @@ use super::{Connection, Databases, Definition, locked, names, slot};
 use crate::database::Checked;
 use crate::{ConnectionUrl, DatabaseError, DatabaseErrorKind, SqlError};
 
-/// What a PUT did.
+/// The result of putting a connection.
 #[derive(Clone, Debug)]
 pub struct Put {
     /// The connection as it is now.
@@ -21,8 +21,8 @@ pub struct Put {
 }
 
 impl Databases {
-    /// Adds a connection of this process only: it rests in no store, and hides one of the same
-    /// name that does. Its database is opened when it is asked for something.
+    /// Adds a connection of this process only: it is in no store, and hides one of the same name
+    /// that does. Its database is opened when it is asked for something.
     ///
     /// # Errors
     /// The name or the address cannot be used.
@@ -30,7 +30,7 @@ impl Databases {
         names::check(name)?;
         let url = definition.url.parse::<ConnectionUrl>()?;
         let mut definition = definition.clone();
-        // Who hands over a file has read it, or can.
+        // Whoever hands over a file may read it, so its values are no secret from them.
         if url.path.is_some() && definition.values.is_none() {
             definition.values = Some(true);
         }
@@ -68,7 +68,8 @@ impl Databases {
     /// The catalogue is read in the background.
     ///
     /// # Errors
-    /// The name or the address cannot be used, the database cannot be reached, or the store refuses.
+    /// The name or the address cannot be used, the database cannot be reached, or the store
+    /// refuses.
     pub async fn put(&self, name: &str, mut definition: Definition) -> Result<Put, SqlError> {
         names::check(name)?;
         let checked = self.test(&definition).await?;
@@ -143,7 +144,7 @@ impl Databases {
         Ok(lent || removed)
     }
 
-    /// The definition of a connection that rests in the store.
+    /// The definition of a connection in the store.
     async fn stored(&self, name: &str) -> Result<Option<Arc<str>>, SqlError> {
         let keys = [Key::new(name)];
         let found = self.inner.parts.store.get(Kind::Database, &keys).await?;

@@ -1,4 +1,4 @@
-//! A connection as it is put in, as it rests, and as it is shown.
+//! A connection as it is put in, as it is stored, and as it is shown.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ConnectionUrl, Dialect, SqlError};
 
-/// A connection as it is put in and as it rests in the store (JSON, camelCase).
+/// A connection as it is put in and as it is stored (JSON, camelCase).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Definition {
@@ -76,7 +76,7 @@ fn yes() -> bool {
     true
 }
 
-/// How a user logs in over SSH.
+/// The authentication of a user over SSH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SshAuth {
@@ -117,7 +117,7 @@ impl Definition {
         }
     }
 
-    /// Reads a definition as it rests.
+    /// Reads a stored definition.
     ///
     /// # Errors
     /// It is not JSON of this form.

@@ -1,4 +1,4 @@
-//! Who says whether a query that a model wrote may be given out: the guard alone, or the guard
+//! The judges of whether a query that a model wrote may be given out: the guard alone, or the guard
 //! and then the database.
 
 use std::sync::Arc;

@@ -38,20 +38,20 @@ pub use connections::Put;
 pub use definition::{Connection, Definition, SshAuth, SshConfig};
 pub use streamed::Streamed;
 
-/// What the service is made of.
+/// The parts that the service is made of.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// Where connections rest.
+    /// Where connections are stored.
     pub store: Arc<dyn Store>,
-    /// Where catalogues and history rest.
+    /// Where catalogues and history are stored.
     pub archive: Arc<dyn Archive>,
-    /// Who chooses tables and writes queries.
+    /// The model that chooses tables and writes queries.
     pub model: Option<Arc<dyn ChatModel>>,
-    /// Who makes vectors of texts, for tables that no word of a question names.
+    /// Makes vectors of texts, for tables that no word of a question names.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Who counts tokens.
+    /// Counts tokens.
     pub tokens: Arc<dyn TokenCounter>,
-    /// Who renders the chain's prompts.
+    /// Renders the chain's prompts.
     pub prompts: Arc<dyn Prompts>,
     /// Settings.
     pub config: SqlConfig,
@@ -89,13 +89,13 @@ fn now() -> u64 {
     u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How a query is run.
+/// Options for running a query.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// The question that it answers, for the history.
     pub question: Option<String>,
-    /// Whether who asked has read the query and wants it: if it runs, it is accepted as an answer to
-    /// the question.
+    /// Whether who asked has read the query and wants it: if it runs, it is accepted as an answer
+    /// to the question.
     pub accepted: bool,
     /// What may pass the guard.
     pub mode: Mode,
@@ -144,17 +144,17 @@ impl Databases {
         self.inner.parts.model.is_some()
     }
 
-    /// Changes of connections, and of what else rests in their store, from now on.
+    /// Changes of connections, and of everything else in their store, from now on.
     #[must_use]
     pub fn changes(&self) -> Changes {
         self.inner.parts.store.changes()
     }
 
-    /// The catalogue of a database: as it is kept while its fingerprint holds, else read
-    /// anew; always read anew if `refresh`.
+    /// The catalogue of a database: as it is stored while its fingerprint holds, else read again;
+    /// always read again if `refresh`.
     ///
     /// # Errors
-    /// There is no such connection, or the database does not answer and nothing is kept.
+    /// There is no such connection, or the database does not answer and nothing is stored.
     pub async fn catalogue(
         &self,
         name: &str,
@@ -245,7 +245,8 @@ impl Databases {
         Ok(generated)
     }
 
-    /// Writes a query and runs it; an error of the database goes back to the model as one of the guard does.
+    /// Writes a query and runs it; an error of the database goes back to the model as one of the
+    /// guard does.
     ///
     /// # Errors
     /// As [`Databases::generate`] and [`Databases::run`].
@@ -277,7 +278,8 @@ impl Databases {
         Ok(streamed.with(rows))
     }
 
-    /// The same with its rows into a sink as they come; of a query that fails it may have taken some.
+    /// The same with its rows into a sink as they come; of a query that fails it may have taken
+    /// some.
     ///
     /// # Errors
     /// As [`Databases::run`].
@@ -397,7 +399,7 @@ impl Databases {
         Ok(None)
     }
 
-    /// Compares the catalogue, and reads it anew where it is another, behind those who use it.
+    /// Compares the catalogue, and reads it again where it has changed, in the background.
     fn read_in_background(&self, slot: &Arc<Slot>) {
         if !slot.begins_comparing() {
             return;
@@ -463,7 +465,7 @@ impl Databases {
         Ok(asking)
     }
 
-    /// A record that cannot be kept is no reason to keep the rows back.
+    /// A record that cannot be stored is no reason to withhold the rows.
     async fn record(&self, name: &str, ran: &Streamed, options: &RunOptions) {
         let record = QueryRecord {
             id: 0,
@@ -505,7 +507,7 @@ impl Asking {
         }
     }
 
-    /// Who writes queries for it.
+    /// The chain that writes queries for it.
     fn chain<'a>(
         &'a self,
         parts: &'a Parts,

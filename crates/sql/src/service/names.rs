@@ -4,7 +4,7 @@ use crate::SqlError;
 
 /// Most characters of a name.
 const LENGTH: usize = 64;
-/// Most records on a page (the origin's bound).
+/// Most records on a page (table-chat's bound).
 const PAGE: usize = 100;
 
 /// Names become parts of paths, keys and function names.

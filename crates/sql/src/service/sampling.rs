@@ -22,13 +22,13 @@ use crate::values::sample::{self, Tally};
 use crate::values::{Known, Sampled, SampledColumn};
 use crate::{DatabaseErrorKind, SqlError};
 
-/// How long the first question of all waits for values of a small database; a process that lives for
-/// one question would never have any.
+/// How long the first question of all waits for values of a small database; a process that lives
+/// for one question would never have any.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 impl Databases {
-    /// Samples values of a database's columns now, whatever is kept; how many columns have some. 0
-    /// where they are not wanted: see [`Sampling`](crate::values::Sampling).
+    /// Samples values of a database's columns now, whatever is stored; how many columns have some.
+    /// 0 where they are not wanted: see [`Sampling`](crate::values::Sampling).
     ///
     /// # Errors
     /// There is no such connection, or the database does not answer.
@@ -43,7 +43,7 @@ impl Databases {
         Ok(prepared.known().sampled_columns())
     }
 
-    /// Samples behind those who ask, where what is known is too old or of another catalogue; whether
+    /// Samples in the background, where what is known is too old or of another catalogue; whether
     /// this has begun now.
     pub(super) fn sample_in_background(&self, slot: &Arc<Slot>, prepared: &Arc<Prepared>) -> bool {
         if !slot.has_values || is_fresh(&prepared.known(), prepared, &self.inner.parts) {

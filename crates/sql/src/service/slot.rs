@@ -24,24 +24,24 @@ use crate::{
 pub(super) struct Slot {
     /// What the connection is called.
     pub(super) name: String,
-    /// The definition as it rests; a slot lives as long as this does not change.
+    /// The definition as it is stored; a slot lives as long as this does not change.
     pub(super) text: Arc<str>,
     /// The definition.
     pub(super) definition: Definition,
     /// Where it leads.
     pub(super) database: Arc<dyn Database>,
-    /// Address without secrets, which says whether a kept catalogue is of this database.
+    /// Address without secrets, which says whether a stored catalogue is of this database.
     shown: String,
     kept: Mutex<Option<Kept>>,
-    /// Who compares or reads the catalogue holds this, so that one does it for all.
+    /// Held while the catalogue is compared or read, so that one task does it for all.
     reader: tokio::sync::Mutex<()>,
-    /// Whether somebody compares it behind those who use it.
+    /// Whether somebody compares it in the background.
     is_compared: AtomicBool,
     /// Whether values of its columns are sampled.
     pub(super) has_values: bool,
-    /// Values as they were last sampled or kept.
+    /// Values as they were last sampled or stored.
     sampled: Mutex<Option<Arc<Sampled>>>,
-    /// Who samples holds this, so that one does it for all.
+    /// Held while values are sampled, so that one task does it for all.
     pub(super) sampler: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -52,14 +52,14 @@ struct Kept {
     compared: Option<Instant>,
 }
 
-/// A catalogue as it rests in the archive.
+/// A catalogue as it is stored in the archive.
 #[derive(Serialize, Deserialize)]
 struct Resting<C> {
     address: String,
     catalogue: C,
 }
 
-/// Values as they rest there.
+/// Values as they are stored there.
 #[derive(Serialize, Deserialize)]
 struct RestingValues<S> {
     address: String,
@@ -90,19 +90,20 @@ impl Slot {
         })
     }
 
-    /// The catalogue as it is kept, however old, for queries: their database says for itself what
-    /// is there and who may see it. `None` where nothing is kept.
+    /// The catalogue as it is stored, however old, for queries: their database says for itself what
+    /// is there and who may see it. `None` where nothing is stored.
     pub(super) async fn at_hand(&self, parts: &Parts) -> Option<Arc<Prepared>> {
         if let Some(known) = self.known() {
             return Some(known.prepared);
         }
+        // Where somebody reads it already, the query does not wait for that.
         let _reader = self.reader.try_lock().ok()?;
         let resting = self.resting(parts).await;
         locked(&self.kept).clone_from(&resting);
         Some(resting?.prepared)
     }
 
-    /// Whether nobody has compared the catalogue for so long.
+    /// Whether nobody has compared the catalogue for this long.
     pub(super) fn is_older(&self, age: Duration) -> bool {
         let compared = self.known().and_then(|known| known.compared);
         compared.is_none_or(|at| at.elapsed() >= age)
@@ -127,11 +128,11 @@ impl Slot {
         kept.prepared.clone()
     }
 
-    /// The catalogue, made ready for questions: kept while it is younger than `age` or its fingerprint
-    /// holds. One that cannot be compared, since the database is away, is kept, too.
+    /// The catalogue, made ready for questions: kept while it is younger than `age` or its
+    /// fingerprint holds. One that cannot be compared, since the database is away, is kept, too.
     ///
     /// # Errors
-    /// The database does not answer and nothing is kept, or it refuses the user or the password.
+    /// The database does not answer and nothing is stored, or it refuses the user or the password.
     pub(super) async fn prepared(
         &self,
         parts: &Parts,
@@ -143,6 +144,7 @@ impl Slot {
             return Ok(known.prepared);
         }
         let _reader = self.reader.lock().await;
+        // Somebody else may have read or compared it while this waited.
         let known = match self.known() {
             Some(known) => Some(known),
             None => self.resting(parts).await,
@@ -165,7 +167,7 @@ impl Slot {
                 warn!(database = %self.name, %error, "the catalogue cannot be compared; it is used as it is kept");
                 Ok(self.keep(&known))
             }
-            // Who may not ask the database now learns nothing of what it said before.
+            // A role that may not ask the database now learns nothing of what it said before.
             Err(error) => {
                 *locked(&self.kept) = None;
                 Err(error.into())
@@ -173,7 +175,7 @@ impl Slot {
         }
     }
 
-    /// The catalogue, read anew whatever is kept.
+    /// The catalogue, read again whatever is stored.
     ///
     /// # Errors
     /// The database does not answer.
@@ -253,7 +255,7 @@ impl Slot {
         })
     }
 
-    /// Values as they are known, else as they are kept; none where they are not wanted.
+    /// Values as they are known, else as they are stored; none where they are not wanted.
     pub(super) async fn sampled(&self, parts: &Parts) -> Option<Arc<Sampled>> {
         if !self.has_values {
             return None;
@@ -265,7 +267,7 @@ impl Slot {
         }
     }
 
-    /// Values as they rest in the archive, where another replica may have put them.
+    /// Values as they are stored in the archive, where another replica may have put them.
     pub(super) async fn kept_values(&self, parts: &Parts) -> Option<Arc<Sampled>> {
         let bytes = match parts.archive.values(&self.name).await {
             Ok(bytes) => bytes?,
@@ -280,7 +282,7 @@ impl Slot {
         Some(sampled)
     }
 
-    /// Takes over values that were just sampled; ones that cannot be kept are sampled again after
+    /// Takes over values that were just sampled; ones that cannot be stored are sampled again after
     /// a restart, which is no error.
     pub(super) async fn keep_values(&self, sampled: Sampled, parts: &Parts) {
         let sampled = Arc::new(sampled);
@@ -300,7 +302,8 @@ impl Slot {
         }
     }
 
-    /// Keeps a catalogue; one that cannot be kept is read again after a restart, which is no error.
+    /// Keeps a catalogue; one that cannot be stored is read again after a restart, which is no
+    /// error.
     async fn rest(&self, archive: &dyn Archive, catalogue: &Catalogue) {
         let resting = Resting {
             address: self.shown.clone(),

@@ -15,7 +15,8 @@ use crate::guard;
 /// tables ask `data_version` whether what they keep in memory is still so.
 const NUMBERS: [&str; 2] = ["data_version", "schema_version"];
 
-/// The names of the table of the schema; every other name that begins with `sqlite_` is SQLite's own.
+/// The names of the table of the schema; every other name that begins with `sqlite_` is SQLite's
+/// own.
 const SCHEMA: [&str; 4] = [
     "sqlite_master",
     "sqlite_schema",

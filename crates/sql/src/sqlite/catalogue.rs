@@ -18,7 +18,8 @@ const COUNTING: Duration = Duration::from_millis(200);
 /// Tables between two words about how far it is.
 const STEP: usize = 64;
 
-/// Tables and views that people made: not SQLite's own, not those that a virtual table keeps its data in.
+/// Tables and views that people made: not SQLite's own, not those that a virtual table keeps its
+/// data in.
 const TABLES: &str = "SELECT l.name, l.type, l.wr, s.sql, l.name IN
       (SELECT tbl_name FROM main.sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE UNIQUE%')
     FROM pragma_table_list AS l JOIN main.sqlite_schema AS s
@@ -48,8 +49,8 @@ pub(super) fn probe(connection: &Connection) -> rusqlite::Result<()> {
     fingerprint(connection).map(drop)
 }
 
-/// The number that changes with each change of the schema in this file, and a hash of the schema, which
-/// tells another file in its place.
+/// The number that changes with each change of the schema in this file, and a hash of the schema,
+/// which tells another file in its place.
 pub(super) fn fingerprint(connection: &Connection) -> rusqlite::Result<String> {
     let version: i64 = connection.query_row("PRAGMA schema_version", [], |row| row.get(0))?;
     let sql = "SELECT type, name, tbl_name, sql FROM main.sqlite_schema";
@@ -259,7 +260,8 @@ impl<'c> Reader<'c> {
         Ok(columns.collect())
     }
 
-    /// Keys as they are written: names of tables in any case, and no columns where they mean the primary key.
+    /// Keys as they are written: names of tables in any case, and no columns where they mean the
+    /// primary key.
     fn keys(&mut self, table: &str) -> rusqlite::Result<Vec<ForeignKey>> {
         let mut keys: Vec<(i64, ForeignKey)> = Vec::new();
         let mut rows = self.keys.query([table])?;
@@ -322,7 +324,8 @@ fn described(row: &Row<'_>) -> rusqlite::Result<Described> {
     Ok(Described { column, hidden })
 }
 
-/// Gives each key the names of its target as that has them, and leaves out keys that lead nowhere, which SQLite allows.
+/// Gives each key the names of its target as that has them, and leaves out keys that lead nowhere,
+/// which SQLite allows.
 fn settle_keys(tables: &mut [Table]) {
     let mut targets: HashMap<String, (String, Vec<String>)> = HashMap::new();
     for table in tables.iter() {

@@ -1,19 +1,19 @@
-//! What the authors of tables wrote about them. SQLite has no comments on tables and columns; it keeps the
-//! text of CREATE statements, and in it what stands between the words.
+//! What the authors of tables wrote about them. SQLite has no comments on tables and columns; it
+//! keeps the text of CREATE statements, and in it what stands between the words.
 //!
 //! The rule, as people write:
-//! - A comment behind something on its line is about that: about the column whose definition it stands in
-//!   or behind, also behind the comma; about the table, if no column has begun yet on that line
-//!   (`CREATE TABLE orders ( -- one row for each order`).
+//! - A comment behind something on its line is about that: about the column whose definition it
+//!   stands in or behind, also behind the comma; about the table, if no column has begun yet on
+//!   that line (`CREATE TABLE orders ( -- one row for each order`).
 //! - A comment that begins its line is about the column that follows.
 //! - Comments behind the closing bracket are about the table, and in a view those before its query.
-//! - Comments on constraints are about nothing that is kept.
+//! - Comments on constraints are skipped: the catalogue has no place for them.
 //!
 //! A column's `CHECK (name IN ('a', 'b'))` gives the values that it may have.
 
 use super::scan::{Token, tokens, unquoted};
 
-/// What the text of a CREATE statement tells beyond what SQLite itself knows.
+/// What the text of a CREATE statement says beyond what SQLite itself knows.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     /// About the table.
@@ -22,7 +22,7 @@ pub(super) struct Told {
     pub(super) columns: Vec<ToldColumn>,
 }
 
-/// What it tells about a column.
+/// What it says about a column.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ToldColumn {
     /// Its name, without quotes.

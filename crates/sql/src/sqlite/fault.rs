@@ -29,7 +29,7 @@ const LIMITS: [&str; 8] = [
     "at most",
 ];
 
-/// What mends a file that is there and cannot be opened.
+/// What helps where a file is there and cannot be opened.
 const WRITE_AHEAD: &str = "the file has to be readable; one in write-ahead mode also needs a folder that may be \
      written, or `PRAGMA journal_mode = DELETE` from its owner";
 

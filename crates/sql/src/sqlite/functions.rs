@@ -1,8 +1,8 @@
 //! Functions that a query may call: those of the built-in SQLite that compute and do nothing else.
 //!
-//! A test compares the lists with what the linked SQLite offers, so that a new version's functions are looked
-//! at before they may be called. Left out are those that load code or touch files, and those that tell of
-//! the connection or of how SQLite was built.
+//! A test compares the lists with what the linked SQLite offers, so that a new version's functions
+//! are looked at before they may be called. Left out are those that load code or touch files, and
+//! those that reveal the connection or how SQLite was built.
 
 use super::maths;
 

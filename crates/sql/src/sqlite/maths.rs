@@ -1,5 +1,5 @@
-//! SQLite's mathematical functions (its page "Built-In Mathematical SQL Functions"), which the linked
-//! SQLite is built without and every model expects.
+//! SQLite's mathematical functions (its page "Built-In Mathematical SQL Functions"), which the
+//! linked SQLite is built without and every model expects.
 //!
 //! As there: what is no number gives NULL, and so does a result that is none.
 

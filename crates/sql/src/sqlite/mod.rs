@@ -1,7 +1,7 @@
 //! SQLite files, read only.
 //!
-//! Each call opens the file for itself on a thread of its own and closes it again, so that
-//! nothing one query did reaches the next. What a query may do is bounded four times over: the file is
+//! Each call opens the file for itself on a thread of its own and closes it again, so that nothing
+//! one query did reaches the next. What a query may do is bounded four times over: the file is
 //! opened for reading, the authorizer ([`authorizer`]) lets only reading be prepared, limits
 //! ([`open`]) bound what one instruction can take, and a handler that SQLite calls every few
 //! thousand instructions ends what takes too long or what nobody waits for any more.

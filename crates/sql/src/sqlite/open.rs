@@ -29,7 +29,8 @@ const SETTINGS: [(DbConfig, bool); 7] = [
 ];
 
 /// Bounds on what one query can make SQLite do, besides the length of a value. Queries have no
-/// parameters ([`super::query`] sees to it); the statements of full-text and R-tree tables have a few.
+/// parameters ([`super::query`] sees to it); the statements of full-text and R-tree tables have a
+/// few.
 const LIMITS: [(Limit, i32); 11] = [
     (Limit::SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
     (Limit::SQLITE_LIMIT_COLUMN, 2_000),
@@ -44,7 +45,7 @@ const LIMITS: [(Limit, i32); 11] = [
     (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
 ];
 
-/// A wish that some work ends, from another thread.
+/// A request from another thread that some work ends.
 #[derive(Default)]
 pub(super) struct Stop {
     asked: AtomicBool,
@@ -75,6 +76,7 @@ pub(super) fn open(
     stop: &Arc<Stop>,
 ) -> Result<Connection, DatabaseError> {
     let place = place(path)?;
+    // Without SQLite's own lock: Rust's types let no two threads use a connection at once.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |error: rusqlite::Error| fault::of(path, busy, &error);
     let connection = Connection::open_with_flags(&place, flags).map_err(failed)?;
@@ -82,8 +84,9 @@ pub(super) fn open(
     settle(connection, busy, deadline, stop).map_err(failed)
 }
 
-/// The file's absolute path: SQLite takes a name such as `file:x?mode=rwc` or `:memory:` for more than a name, and
-/// opens anything else that is there, also a pipe, on which it would wait for ever.
+/// The file's absolute path: SQLite takes a name such as `file:x?mode=rwc` or `:memory:` for more
+/// than a name, and opens anything else that is there, even a pipe, on which it would wait for
+/// ever.
 fn place(path: &Path) -> Result<PathBuf, DatabaseError> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() => {}
@@ -123,7 +126,7 @@ pub(super) fn confine(connection: &Connection, value: usize) -> rusqlite::Result
     bound_values(connection, value)
 }
 
-/// Most bytes of one value and of one stored row, also of those that a query only computes.
+/// Most bytes of one value and of one stored row, even of those that a query only computes.
 pub(super) fn bound_values(connection: &Connection, bytes: usize) -> rusqlite::Result<()> {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, bytes)?;

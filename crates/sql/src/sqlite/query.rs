@@ -14,7 +14,8 @@ use crate::stream::{Batch, Ended, Stop};
 
 /// Bytes that a value may always have, whatever the bound on all of them is.
 const VALUE_LEAST: usize = 1 << 20;
-/// Bytes that a value may have at most. A value is made by one instruction, which nothing interrupts.
+/// Bytes that a value may have at most. A value is made by one instruction, which nothing
+/// interrupts.
 const VALUE_MOST: usize = 64 << 20;
 /// Bytes of a value where the query calls a function whose time is the product of the sizes of its
 /// arguments, such as `instr`: two values of 8 MB would keep one instruction busy for hours.
@@ -39,6 +40,8 @@ pub(super) fn run(
         return Err(DatabaseError::new(Kind::Syntax, message));
     }
     let failed = |error: rusqlite::Error| work.fault(&error);
+    // In this order: the schema and virtual tables are read before their statements are measured
+    // and judged as if the query had made them.
     catalogue::probe(connection).map_err(failed)?;
     virtual_tables::connect(connection, sql).map_err(failed)?;
     let value = limits.bytes.clamp(VALUE_LEAST, VALUE_MOST);
@@ -51,8 +54,8 @@ pub(super) fn run(
     ran.map_err(|fault| explain(fault, &seen, value))
 }
 
-/// Prepares the one statement of a text. `Connection::prepare` would look at the statements behind it
-/// one inside of the other: a text of many would overflow the stack.
+/// Prepares the one statement of a text. `Connection::prepare` would look at the statements behind
+/// it one inside of the other: a text of many would overflow the stack.
 fn prepare<'c>(
     connection: &'c Connection,
     sql: &str,
@@ -76,6 +79,7 @@ fn prepare<'c>(
         let message = "the query has a parameter, and nobody gives its value; write the value";
         return Err(wrong(Kind::Syntax, message));
     }
+    // Known by now: preparing a statement names its functions to the authorizer.
     let slow = seen
         .lock()
         .unwrap_or_else(PoisonError::into_inner)

@@ -1,5 +1,5 @@
-//! The words of a CREATE statement, with its comments: enough to tell which column a comment stands at. SQLite
-//! itself has read the statement before, so nothing is checked here.
+//! The words of a CREATE statement, with its comments: enough to tell which column a comment stands
+//! at. SQLite itself has read the statement before, so nothing is checked here.
 
 /// A piece of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

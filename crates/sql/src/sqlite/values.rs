@@ -1,7 +1,7 @@
 //! Values as SQLite holds them, and what their types are called.
 //!
 //! SQLite keeps a type with each value and not with the column. Values are given as they are
-//! kept; the declared type of a column says only what its author meant. Columns that a query
+//! stored; the declared type of a column says only what its author meant. Columns that a query
 //! computes have no declared type: theirs is what their values are.
 
 use rusqlite::types::ValueRef;
@@ -113,7 +113,7 @@ pub(super) fn row(row: &Row<'_>, width: usize) -> rusqlite::Result<Vec<Cell>> {
     (0..width).map(|i| Ok(cell(row.get_ref(i)?))).collect()
 }
 
-/// A value as it is kept. Text that is no UTF-8 is given as bytes.
+/// A value as it is stored. Text that is no UTF-8 is given as bytes.
 fn cell(value: ValueRef<'_>) -> Cell {
     match value {
         ValueRef::Null => Cell::Null,

@@ -1,8 +1,9 @@
 //! Virtual tables, which are programs of SQLite's own: full-text search, R-trees.
 //!
-//! Before its first use in a connection, such a table prepares the statements with which it keeps its data,
-//! those that write among them. The authorizer would refuse these, and with them the table. So the
-//! tables of a query are made ready before the authorizer is there, by a statement that is ours; nothing runs.
+//! Before its first use in a connection, such a table prepares the statements with which it keeps
+//! its data, those that write among them. The authorizer would refuse these, and with them the
+//! table. So the tables of a query are made ready before the authorizer is there, by a statement
+//! that is ours; nothing runs.
 
 use rusqlite::{Connection, ErrorCode};
 

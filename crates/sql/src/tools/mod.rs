@@ -1,5 +1,5 @@
-//! Databases as tools: what the origin's agent could do, for whoever
-//! calls tools. Results are data, and bounded: what was cut off is said in them.
+//! Databases as tools: what table-chat's agent could do, for whoever calls tools. Results are data,
+//! and bounded: what was cut off is said in them.
 
 mod cut;
 mod failed;

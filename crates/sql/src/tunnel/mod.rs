@@ -1,9 +1,9 @@
 //! A database behind an SSH server: the system's `ssh` forwards a local port, and the
 //! database is asked there.
 //!
-//! Who may log in is `ssh`'s business: its agent, its configuration, its known hosts, or what the
-//! definition says ([`secrets`]). It never asks anybody at a terminal, and a host that is not known
-//! is refused. A certificate is checked against 127.0.0.1.
+//! Whether one may log in is `ssh`'s business: its agent, its configuration, its known hosts, or
+//! what the definition says ([`secrets`]). It never asks anybody at a terminal, and a host that is
+//! not known is refused. A certificate is checked against 127.0.0.1.
 
 mod secrets;
 
@@ -166,6 +166,7 @@ impl Tunnel {
         match timeout(time, tunnel.wait()).await {
             Ok(true) => Ok(tunnel),
             Ok(false) => {
+                // Kills ssh, which closes its stderr: `said` reads to the end of that.
                 drop(tunnel);
                 let said = said.await.unwrap_or_default();
                 Err(unreachable(format!(
@@ -198,7 +199,7 @@ impl Tunnel {
     }
 }
 
-/// What `ssh` is told before the host.
+/// The arguments of `ssh` before the host.
 fn arguments(
     ssh: &SshConfig,
     url: &ConnectionUrl,

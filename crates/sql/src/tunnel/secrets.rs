@@ -52,7 +52,7 @@ impl Secrets {
         self.folder.join("key")
     }
 
-    /// Has `ssh` ask our program, also where there is a terminal.
+    /// Has `ssh` ask our program, even where there is a terminal.
     pub(super) fn hand_over(&self, command: &mut Command) {
         command
             .env("SSH_ASKPASS", self.folder.join("askpass"))
@@ -79,7 +79,7 @@ impl Drop for Secrets {
     }
 }
 
-/// What `ssh` is told when it asks: the password, or what opens the key.
+/// The answers to what `ssh` asks: the password, or what opens the key.
 pub(super) fn answer(ssh: &SshConfig) -> Option<&str> {
     let answer = match ssh.auth_type {
         Some(SshAuth::Password) => ssh.password.as_deref(),

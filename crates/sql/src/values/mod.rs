@@ -1,5 +1,5 @@
-//! Values that columns are known to have: "paid orders" is `status = 'PAID'` only for who knows how
-//! the table spells it.
+//! Values that columns are known to have: "paid orders" is `status = 'PAID'` only to those who know
+//! how the table spells it.
 //!
 //! Two sources: labels of enums and lists of CHECK constraints, which stand in the catalogue
 //! ([`Column::values`](crate::catalogue::Column::values)); and, where that is wanted, a bounded
@@ -20,7 +20,7 @@ pub use known::Known;
 /// Of which databases values are sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sampling {
-    /// Of those whose connection says so, and of files that this process alone was lent.
+    /// Of those whose connection says so, and of files that were named for this process only.
     #[default]
     Auto,
     /// Of all but those whose connection says no.
@@ -101,7 +101,7 @@ impl Default for ValuesConfig {
     }
 }
 
-/// Values of one database as they were sampled: what rests in the archive.
+/// Values of one database as they were sampled: what is stored in the archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sampled {

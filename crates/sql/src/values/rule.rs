@@ -280,7 +280,7 @@ fn is_private(column: &Column) -> bool {
         || chinese(comment)
 }
 
-/// The words of a name, also those that were written together.
+/// The words of a name, including those that were written together.
 fn parts(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     Terms::default().of(text, |part| parts.push(part));

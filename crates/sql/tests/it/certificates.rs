@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Makes `ca.crt`; `server.crt` for `localhost`; `rsa.crt` with its key as PKCS#8 and PKCS#1 and under a
-/// passphrase in both forms; `ec.crt` with its key as SEC1; `own.crt`, which vouches for itself as
-/// `openssl req -x509` makes it by default, an authority without other names; `stranger.crt`, the same
-/// by somebody else.
+/// Makes `ca.crt`; `server.crt` for `localhost`; `rsa.crt` with its key as PKCS#8 and PKCS#1 and
+/// under a passphrase in both forms; `ec.crt` with its key as SEC1; `own.crt`, which vouches for
+/// itself as `openssl req -x509` makes it by default, an authority without other names;
+/// `stranger.crt`, the same by somebody else.
 const SCRIPT: &str = r#"
 set -e
 cd "$1"

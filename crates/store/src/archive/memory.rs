@@ -10,7 +10,7 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 
 use super::{ArchiveOptions, accepted, among, name};
 
-/// What was learned about databases, in memory.
+/// An archive of what was learned about databases, in memory.
 #[derive(Debug)]
 pub struct MemoryArchive {
     options: ArchiveOptions,

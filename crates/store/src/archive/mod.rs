@@ -1,6 +1,5 @@
-//! What was learned about databases, kept: in memory, in SQLite, in Redis. All three keep
-//! the same bounds and find the same queries, so that a service may move from one to
-//! the other.
+//! What was learned about databases, stored: in memory, in SQLite, in Redis. All three keep the
+//! same bounds and find the same queries, so that a service may move from one to the other.
 
 mod memory;
 mod sqlite;
@@ -15,7 +14,7 @@ use crate::{ids, words};
 pub use memory::MemoryArchive;
 pub use sqlite::SqliteArchive;
 
-/// Bounds of what is kept about databases.
+/// Bounds of what is stored about databases.
 #[derive(Clone, Debug)]
 pub struct ArchiveOptions {
     /// Most queries of a database; 10,000. The oldest make room.
@@ -44,7 +43,7 @@ impl Default for ArchiveOptions {
 }
 
 impl ArchiveOptions {
-    /// A record as it rests: JSON, its number left open.
+    /// A record as it is stored: JSON, its number left open.
     ///
     /// # Errors
     /// `Refused` for one that is larger than a history may be.
@@ -71,7 +70,7 @@ impl ArchiveOptions {
         Ok(text)
     }
 
-    /// Passes a catalogue or values that may be kept.
+    /// Passes a catalogue or values that may be stored.
     ///
     /// # Errors
     /// `Refused` for what is too large.
@@ -93,7 +92,7 @@ pub(crate) fn name(database: &str) -> Result<&str, StoreError> {
     ids::checked("database", database)
 }
 
-/// A record that was kept as accepted, with its number.
+/// A record that was stored as accepted, with its number.
 pub(crate) fn accepted(id: u64, record: QueryRecord) -> QueryRecord {
     QueryRecord {
         id,

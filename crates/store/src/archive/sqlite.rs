@@ -53,7 +53,7 @@ const VALUES: &str = "SELECT content FROM column_values WHERE database = ?1";
 const KEEP_VALUES: &str = "INSERT INTO column_values VALUES (?1, ?2)
     ON CONFLICT (database) DO UPDATE SET content = excluded.content";
 
-/// What was learned about databases, in a file.
+/// An archive of what was learned about databases, in a file.
 #[derive(Debug)]
 pub struct SqliteArchive {
     options: Arc<ArchiveOptions>,

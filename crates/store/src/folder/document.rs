@@ -29,7 +29,7 @@ pub(crate) const FOLDER_CONFIG: &str = "config.json";
 const MOST_NODES: usize = 250_000;
 const MOST_LEVELS: usize = 120;
 
-/// Endings of the tests of a script, which rest beside it, and of the folder that holds what its
+/// Endings of the tests of a script, which lie beside it, and of the folder that holds what its
 /// requests looked like. They are no definitions.
 const TESTS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
 const SNAPSHOTS: &str = ".snapshots";

@@ -1,10 +1,10 @@
 //! A watched folder of definitions.
 //!
-//! Subfolders are the kinds: `extensions/`, `prompts/` (or `templates/`), `environs/`,
-//! `tools/`, `agents/`, `databases/`. Nested folders and the file's stem are the segments of the key:
-//! `environs/vscode/lang.json` is `vscode:lang`. Files are JSON or YAML; among prompts
-//! also bare templates (`.gotmpl` and `.tmpl` for Go's format, `.jinja`, `.hbs`, `.mustache`,
-//! `.liquid`, `.sk`, `.fstring` and so on), prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`)
+//! Subfolders are the kinds: `extensions/`, `prompts/` (or `templates/`), `environs/`, `tools/`,
+//! `agents/`, `databases/`. Nested folders and the file's stem are the segments of the key:
+//! `environs/vscode/lang.json` is `vscode:lang`. Files are JSON or YAML; among prompts also bare
+//! templates (`.gotmpl` and `.tmpl` for Go's format, `.jinja`, `.hbs`, `.mustache`, `.liquid`,
+//! `.sk`, `.fstring` and so on), prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`)
 //! and scripts (`.ai.yaml`, `.ai.yml`).
 
 pub(crate) mod document;
@@ -126,7 +126,7 @@ impl Folder {
         self.snapshot.load().is_ok()
     }
 
-    /// Reads the folder again and tells what is different.
+    /// Reads the folder again and reports what is different.
     fn look(&self) {
         let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let now = scan::scan(&self.path, self.max_file_bytes);
@@ -260,7 +260,7 @@ impl Store for FolderStore {
         async move { self.folder.with(keys) }.boxed()
     }
 
-    /// A file that is broken has no text here; loading tells what is wrong with it.
+    /// A file that is broken has no text here; loading reports what is wrong with it.
     fn get<'a>(
         &'a self,
         kind: Kind,
@@ -296,6 +296,8 @@ impl Store for FolderStore {
         let (key, text) = (key.clone(), text.to_owned());
         async move {
             let work = move |folder: &Folder| {
+                // The look comes at once, so that writers read their own write without having to
+                // wait for a notice.
                 let written = folder.write(kind, &key, &text);
                 folder.look();
                 written

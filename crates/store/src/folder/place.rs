@@ -17,7 +17,7 @@ pub(crate) fn folders(kind: Kind) -> &'static [&'static str] {
     }
 }
 
-/// The kind whose entries rest in a folder of this name.
+/// The kind whose entries are in a folder of this name.
 pub(crate) fn kind_of(folder: &str) -> Option<Kind> {
     let holds = |kind: &Kind| folders(*kind).contains(&folder);
     Kind::ALL.into_iter().find(holds)

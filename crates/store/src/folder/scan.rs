@@ -41,7 +41,7 @@ pub(crate) struct Document {
 /// # Errors
 /// The folder cannot be read. What cannot be read inside becomes a broken entry.
 pub(crate) fn scan(folder: &Path, max_file_bytes: usize) -> io::Result<Snapshot> {
-    // Each time anew, since the folder may be a link that is set to another one.
+    // Each time again, since the folder may be a link that is set to another one.
     let root = fs::canonicalize(folder)?;
     fs::read_dir(&root)?;
     let mut scan = Scan {

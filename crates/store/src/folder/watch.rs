@@ -10,8 +10,8 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-/// Editors write a file in several steps; a change is told when this long has passed
-/// since the first of them.
+/// Editors write a file in several steps; a change is reported when this long has passed since the
+/// first of them.
 const SETTLE: Duration = Duration::from_millis(50);
 /// A look without notice, where notices work: the folder itself may have been replaced,
 /// or a notice lost.

@@ -15,7 +15,7 @@ use super::{SqliteKnowledge, html, rows};
 /// Deepest folder inside the folder.
 const MAX_DEPTH: usize = 32;
 
-/// What an import has done.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Imported {
     /// Files that were new or had changed.

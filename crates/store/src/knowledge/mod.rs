@@ -26,7 +26,7 @@ const MAX_FOUND: usize = 1000;
 /// Candidates of each ranking for one passage of the answer.
 const CANDIDATES: usize = 5;
 
-/// How documents are kept.
+/// Options for storing documents.
 #[derive(Clone, Debug)]
 pub struct KnowledgeOptions {
     /// Longest passage, in characters; 1,000.
@@ -86,8 +86,8 @@ impl SqliteKnowledge {
     /// cost a look.
     ///
     /// # Errors
-    /// The folder cannot be read, or has too many files, or the file of this
-    /// knowledge fails. A single file that is no text is told in the result.
+    /// The folder cannot be read, or has too many files, or the file of this knowledge fails. A
+    /// single file that is no text is reported in the result.
     pub async fn import(&self, folder: &Path, collection: &str) -> Result<Imported, StoreError> {
         folder::import(self, folder, collection).await
     }

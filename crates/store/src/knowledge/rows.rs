@@ -46,7 +46,7 @@ const TITLE_WEIGHT: f64 = 2.0;
 const IN_COLLECTIONS: &str =
     "(?2 = '[]' OR documents.collection IN (SELECT value FROM json_each(?2)))";
 
-/// A document with all that is kept of it.
+/// A document with all that is stored of it.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     document: Document,

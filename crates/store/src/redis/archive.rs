@@ -3,8 +3,8 @@
 //!
 //! `<prefix>archive:{<database>}:catalogue` is the catalogue, compressed, as are the values of its
 //! columns in `…:values`; `…:queries` the sorted set and `…:bytes` its size, which change together;
-//! `…:accepted` a sorted set of those queries that were accepted. `<prefix>archive` is a hash with the
-//! last number that was given. A member of the set is a number, a space and the query as JSON,
+//! `…:accepted` a sorted set of those queries that were accepted. `<prefix>archive` is a hash with
+//! the last number that was given. A member of the set is a number, a space and the query as JSON,
 //! so that two equal queries are two members.
 
 use std::io::{Read, Write};
@@ -55,7 +55,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], ARGV[1], ARGV[1])
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ' ' .. ARGV[2])
 return redis.call('ZREMRANGEBYRANK', KEYS[1], 0, ARGV[3])";
 
-/// What was learned about databases, in Redis.
+/// An archive of what was learned about databases, in Redis.
 #[derive(Debug)]
 pub struct RedisArchive {
     client: Client,

@@ -23,7 +23,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Begins to connect; does not wait for Redis. Changes are told to `hub`.
+    /// Begins to connect; does not wait for Redis. Changes are sent to `hub`.
     pub(crate) fn open(settings: Settings, hub: Hub) -> Self {
         let settings = Arc::new(settings);
         let (sender, state) = watch::channel(State::Connecting);
@@ -72,8 +72,8 @@ impl Client {
         }
     }
 
-    /// Runs the requests; once more on other links if the ones at hand turn out to lead
-    /// to a node that is the master no more.
+    /// Runs the requests; once more on other links if the ones at hand turn out to lead to a node
+    /// that is no longer the master.
     pub(crate) async fn run(&self, requests: &[Request]) -> Result<Vec<Value>, StoreError> {
         let ring = self.ring().await?;
         let replies = ring.run(&self.settings, requests).await?;

@@ -1,5 +1,4 @@
-//! Keeps the store connected: connects, watches the links, tells what changed,
-//! connects again.
+//! Keeps the store connected: connects, watches the links, reports what changed, connects again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +23,7 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 /// Time between two questions who holds what, in a cluster or with sentinels. A
 /// slot that moved or a master that was replaced is noticed at once by other means.
 const TOPOLOGY_CHECK: Duration = Duration::from_secs(5);
-/// One notice of more keys than this is told as changes of whole kinds.
+/// One notice of more keys than this is reported as changes of whole kinds.
 const MANY: usize = 256;
 
 /// How the store stands.

@@ -37,8 +37,8 @@ impl Layout {
         escaped(&self.prefix(kind)) + "*"
     }
 
-    /// A glob pattern for extensions, templates, tools, agents and databases, and not for environs, of which
-    /// there may be very many: the first two letters tell them apart. SCAN looks at every
+    /// A glob pattern for extensions, templates, tools, agents and databases, and not for environs,
+    /// of which there may be very many: the first two letters tell them apart. SCAN looks at every
     /// key of the database whatever the pattern, so one pass is better than five.
     pub(crate) fn pattern_of_definitions(&self) -> String {
         escaped(&self.prefix) + "[adet][agxeo]*"

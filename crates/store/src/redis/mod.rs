@@ -122,7 +122,7 @@ impl RedisStore {
         Ok(found.into_iter().map(text_of).collect())
     }
 
-    /// Runs a command that changes a key, and tells of the change if Redis will not.
+    /// Runs a command that changes a key, and reports the change if Redis will not.
     async fn change(&self, kind: Kind, key: &Key, request: Request) -> Result<Value, StoreError> {
         let reply = self.client.ask(request).await?;
         if !self.client.ring().await.is_ok_and(|ring| ring.tracked()) {
@@ -153,8 +153,8 @@ impl RedisStore {
     }
 }
 
-/// A variable that is broken is one that is not there, and the log says why; who
-/// loads it as an entry gets the reason.
+/// A variable that is broken is one that is not there, and the log says why; whoever loads it as an
+/// entry gets the reason.
 fn text_of(found: Found) -> Option<Arc<str>> {
     match found {
         Found::Text(text) => Some(text),
@@ -201,9 +201,9 @@ impl Store for RedisStore {
         .boxed()
     }
 
-    /// Redis sends a notice of a change before it answers who made the change, so an answer to
-    /// a question that is asked after that comes behind the notice. Where it sends none, all
-    /// may have changed.
+    /// Redis sends a notice of a change before it answers the client that made the change, so an
+    /// answer to a question that is asked after that comes behind the notice. Where it sends none,
+    /// all may have changed.
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
             let ring = self.client.ring().await?;

@@ -1,9 +1,9 @@
 //! Looking for changes where the server gives no notice of them: a server before
 //! Redis 6, a proxy, or a user who may not track.
 //!
-//! Definitions are compared with their texts. Of shared variables only the set of
-//! keys is compared, and less often: whoever serves their values reads them again every
-//! few seconds anyway, and there may be very many.
+//! Definitions are compared with their texts. Of shared variables only the set of keys is compared,
+//! and less often: whoever serves their values reads them again every few seconds anyway, and there
+//! may be very many.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -1,8 +1,8 @@
 //! Messages of channels, as bells that ring.
 //!
-//! One connection of its own listens for everybody. A bell says only that it is time
-//! to look again, and also rings when the connection was made anew, since messages
-//! may have been missed: what is so is always read from keys.
+//! One connection of its own listens for everybody. A bell says only that it is time to look again,
+//! and also rings when the connection was made again, since messages may have been missed: what is
+//! so is always read from keys.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -140,7 +140,8 @@ impl Tower {
         }
     }
 
-    /// The task that fulfils wishes ends only with everything else.
+    /// The task that receives these ends only with everything else, so sending does not fail
+    /// before.
     fn wish(&self, name: &str) {
         let _ = self.wishes.send(name.to_owned());
     }

@@ -17,7 +17,7 @@ const SCAN_COUNT: usize = 1000;
 /// Keys that one pipeline reads.
 const CHUNK: usize = 512;
 
-/// What rests under a key.
+/// What is stored under a key.
 #[derive(Clone, Debug)]
 pub(crate) enum Found {
     /// A text.
@@ -146,8 +146,8 @@ pub(crate) async fn entries_at(
     Ok(keys.iter().zip(found).map(entry).collect())
 }
 
-/// What rests under these keys, in their order. One round trip, unless there are
-/// very many keys.
+/// What is stored under these keys, in their order. One round trip, unless there are very many
+/// keys.
 pub(crate) async fn values(
     settings: &Settings,
     ring: &Ring,

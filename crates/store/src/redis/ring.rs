@@ -39,7 +39,7 @@ pub(crate) struct Ring {
     marks: Marks,
 }
 
-/// Marks among the notices, by which one sees how far they have been told.
+/// Marks among the notices, by which one sees how far they have been delivered.
 #[derive(Debug)]
 struct Marks {
     notices: UnboundedSender<PushInfo>,
@@ -73,8 +73,10 @@ impl Ring {
         })
     }
 
-    /// Waits until the notices of all changes that were made before have been told.
+    /// Waits until the notices of all changes that were made before have been delivered.
     pub(crate) async fn sync(&self) -> Result<(), StoreError> {
+        // A node's answers and notices come over one connection, in order: once it has answered,
+        // its notices of what was before are in the channel, and the mark goes in behind them.
         let pings = self.links.iter().map(|link| link.ask(redis::cmd("PING")));
         try_join_all(pings).await?;
         let mark = self.marks.last.fetch_add(1, Ordering::Relaxed) + 1;

@@ -1,10 +1,11 @@
 //! Runs in Redis, shared by all replicas.
 //!
-//! `<prefix>runs:{<id>}` is a stream of events whose ids are their numbers, and
-//! `…:state` a hash: `last`, `bytes`, `ended` (1: its last event is there, 2: it is not),
-//! `cancelled`, `place`, `lease`, `missed` (when somebody first saw that the lease is over).
-//! `<prefix>keys:{<key>}:places` and `…:begun` are sorted sets of a key's places (by the
-//! end of their lease) and beginnings (by their time). Time is always Redis' own.
+//! `<prefix>runs:{<id>}` is a stream of events whose ids are their numbers, and `…:state` a hash:
+//! `last`, `bytes`, `ended` (1: its last event is there, 2: it is not), `cancelled`, `place`,
+//! `lease`, `missed` (when somebody first saw that the lease is over).
+//! `<prefix>keys:{<key>}:places` and `…:begun` are sorted sets of a key's places (by the end of
+//! their lease) and beginnings (by their time). Time is always Redis' own: the clocks of replicas
+//! differ.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,9 +68,10 @@ redis.call('HSET', KEYS[2], 'place', ARGV[1], 'lease', now + ARGV[2])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])
 return 1";
 
-/// KEYS: log, state. ARGV: most events, most bytes, time to keep, whether it ended,
-/// then number, name and payload of each event. Events that are there already are left out.
-/// Answers -1 if the log has its last event, and this call brings more.
+/// KEYS: log, state. ARGV: most events, most bytes, time to keep, whether it ended, then number,
+/// name and payload of each event. Events that are there already are left out. Answers -1 if the
+/// log has its last event, and this call brings more. `%.0f`, since Lua writes large numbers with
+/// an exponent.
 const APPEND: &str = "
 local state = redis.call('HMGET', KEYS[2], 'last', 'bytes', 'ended')
 local last, bytes = tonumber(state[1] or '0'), tonumber(state[2] or '0')
@@ -99,9 +101,9 @@ redis.call('PEXPIRE', KEYS[2], ARGV[3])
 redis.call('PUBLISH', KEYS[1], KEYS[1])
 return 0";
 
-/// KEYS: log, state. ARGV: the number after which, time to renew a lease that is over.
-/// Answers nothing for an unknown run and for one that never had a log, else whether it goes on (0),
-/// has ended (1) or is lost (2), its last number and its events.
+/// KEYS: log, state. ARGV: the number after which, time to renew a lease that is over. Answers
+/// nothing for an unknown run and for one that never had a log, else whether it goes on (0), has
+/// ended (1) or is lost (2), its last number and its events.
 const READ: &str = "
 if redis.call('EXISTS', KEYS[2]) == 0 then return false end
 local state = redis.call('HMGET', KEYS[2], 'ended', 'lease', 'last', 'missed')
@@ -160,7 +162,7 @@ const IS_CANCELLED: &str = "return tonumber(redis.call('HGET', KEYS[2], 'cancell
 /// Longest wait for a bell before looking again: a replica that dies rings none.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
-/// What replicas share about runs, in Redis.
+/// The registry of runs that replicas share, in Redis.
 #[derive(Debug)]
 pub struct RedisRuns {
     client: Arc<Client>,

@@ -1,9 +1,9 @@
 //! Sessions in Redis: a list of messages for each, and an index of all.
 //!
-//! `<prefix>sessions:{<id>}` is the list, `…:bytes` its size, and `<prefix>sessions`
-//! a sorted set of the ids by their last use. List and size change together. The
-//! index lies elsewhere in a cluster; it is written first or at the same time, and
-//! what it says of a session that is not there is passed over.
+//! `<prefix>sessions:{<id>}` is the list, `…:bytes` its size, and `<prefix>sessions` a sorted set
+//! of the ids by their last use. List and size change together. The index lies elsewhere in a
+//! cluster; it is written first or at the same time, and what it says of a session that is not
+//! there is skipped.
 
 use std::sync::Arc;
 

@@ -30,7 +30,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What the address says goes before what the options say.
+    /// What the address says wins over what the options say.
     pub(crate) fn new(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         let prefix = address.prefix.as_ref().or(options.prefix.as_ref());
         let ca_file = address.ca_file.as_ref().or(options.ca_file.as_ref());

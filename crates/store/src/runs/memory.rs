@@ -208,7 +208,7 @@ impl Run {
 }
 
 impl Run {
-    /// Whether it is over, and nobody told its end.
+    /// Whether it is over, and nobody reported its end.
     fn is_lost(&self) -> bool {
         self.ended && !self.told
     }
@@ -305,8 +305,8 @@ struct Held {
 
 impl Permit for Held {}
 
-/// Who waits for a run whose permit is gone would wait in vain: it has ended,
-/// whether its last events were told or not.
+/// Whoever waits for a run whose permit is gone would wait for ever: it has ended, whether it wrote
+/// its last events or not.
 impl Drop for Held {
     fn drop(&mut self) {
         locked(&self.known, |known| {

@@ -16,7 +16,7 @@ pub use memory::MemoryRuns;
 /// What `Allowance::per_minute` counts over.
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
-/// Bounds of what is kept about runs.
+/// Bounds of what is stored about runs.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// Most bytes of one run's log, names and payloads; 1 MiB. The oldest events make room.

@@ -46,8 +46,8 @@ impl MemorySessions {
         }
     }
 
-    /// What is kept, without what has expired. No method panics while it holds the
-    /// lock, so a poisoned one is sound.
+    /// What is stored, without what has expired. No method panics while it holds the lock, so a
+    /// poisoned one is sound.
     fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.options.expired_before(now_ms());

@@ -12,11 +12,11 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 pub use memory::MemorySessions;
 pub use sqlite::SqliteSessions;
 
-/// Bounds of kept conversations.
+/// Bounds of stored conversations.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
-    /// How long a session is kept after its last message; 7200 s (seed 004,
-    /// `CHAT_HISTORY_EXPIRE`). For ever where `None`.
+    /// How long a session is kept after its last message; 7200 s, Chat Shell's
+    /// `CHAT_HISTORY_EXPIRE_SECONDS`. For ever where `None`.
     pub expire: Option<Duration>,
     /// Most sessions; 10,000. The ones that were used longest ago make room. Redis
     /// does without this bound, since there the server's memory is the bound.

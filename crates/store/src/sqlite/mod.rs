@@ -112,6 +112,8 @@ impl Database {
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
         self.run(move |connection| {
+            // Immediate: a transaction that reads first and writes later fails where another
+            // process has written in between.
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let result = work(&change)?;
             change.commit()?;
@@ -139,7 +141,8 @@ fn connect(path: &Path, part: &Part) -> Result<Connection, StoreError> {
     let name = path.display().to_string();
     let wrong = |error| fault::of(&name, &error);
     make(path);
-    // Without SQLITE_OPEN_URI: a path is a path, whatever it begins with.
+    // Without SQLITE_OPEN_URI: a path is a path, whatever it begins with. Without SQLite's own
+    // lock: one thread has the connection.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;

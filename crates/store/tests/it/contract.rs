@@ -68,7 +68,7 @@ async fn gives_entries_in_the_order_asked(store: &Arc<dyn Store>) {
     assert_eq!(expected.iter().flatten().count(), 3);
 }
 
-/// What another process wrote has been told when a sync ends that began after it.
+/// What another process wrote has been reported when a sync ends that began after it.
 async fn tells_before_a_sync_ends(address: &str) {
     let (writer, reader) = (open(address).await, open(address).await);
     becomes(&writer, true).await;

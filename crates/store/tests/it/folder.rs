@@ -341,7 +341,7 @@ async fn problems_of_connections_say_no_passwords() {
     }
 }
 
-/// Whatever rests in the folder, opening the store ends, and says what it is that it left out.
+/// Whatever is in the folder, opening the store ends, and says what it is that it left out.
 #[cfg(unix)]
 #[tokio::test]
 async fn what_is_no_regular_file_is_named_and_never_opened() {

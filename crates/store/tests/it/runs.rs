@@ -186,7 +186,7 @@ async fn a_run_is_cancelled_from_elsewhere(one: &Arc<dyn Runs>, two: &Arc<dyn Ru
     tokio::task::yield_now().await;
     assert!(two.cancel("stop").await.unwrap());
     timeout(LONG, told).await.expect("it is told").unwrap();
-    // Who asks later is told too.
+    // Whoever asks later learns it too.
     timeout(LONG, one.cancelled("stop"))
         .await
         .expect("it is told");

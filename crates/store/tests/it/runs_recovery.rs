@@ -202,7 +202,7 @@ async fn a_run_outlives_redis() {
     timeout(LONG, told).await.expect("it is told").unwrap();
 }
 
-/// The message of a cancel goes by while nobody listens.
+/// The message of a cancel is published while nobody listens.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_is_not_lost_with_a_connection() {
     let server = RedisServer::start();

@@ -51,7 +51,7 @@ impl<'s> Findings<'s> {
         );
     }
 
-    /// The same, with how to mend it.
+    /// The same, with how to fix it.
     pub fn refuse_with(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         let found = Diagnostic::error("convert.refused", self.name, message);
         self.add(found.help(help), span);

@@ -24,7 +24,8 @@ pub enum Language {
     Liquid,
 }
 
-/// Who decides what values print as. Texts and whole numbers print the same everywhere.
+/// The language whose rules say what values print as. Texts and whole numbers print the same
+/// everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Printing {
     Go,

@@ -28,7 +28,7 @@ use crate::format::handlebars::{self, HandlebarsFormat};
 use crate::format::{fstring, go, jinja, liquid, mustache, semantic_kernel};
 use crate::{CompileLimits, CompileOptions, Source};
 
-/// How to convert.
+/// Options of a conversion.
 #[derive(Clone, Debug, Default)]
 pub struct ConvertOptions {
     /// The kinds of the variables, as far as they are declared.

@@ -26,7 +26,7 @@ impl PartialEq for Node {
     }
 }
 
-/// What an element is.
+/// The kind of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
     /// Text as it is printed.
@@ -204,10 +204,9 @@ impl Node {
     }
 }
 
-/// The tree in the only way to say it: texts that stand side by side are one,
-/// none is empty, and a condition with its opposite behind it is one with two
-/// parts, also where the first is a loop over the same list. An index that is
-/// not zero belongs to no first item.
+/// The tree in the only way to say it: texts that stand side by side are one, none is empty, and a
+/// condition with its opposite behind it is one with two parts, even where the first is a loop over
+/// the same list. An index that is not zero belongs to no first item.
 #[must_use]
 pub fn merged(nodes: Nodes) -> Nodes {
     let mut merged: Nodes = Vec::with_capacity(nodes.len());

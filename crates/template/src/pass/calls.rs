@@ -10,7 +10,7 @@ use crate::call::{Arguments, CallError, Functions};
 use crate::error::{ErrorKind, RenderError};
 use crate::limits::Limit;
 
-/// What a call to a late-bound function gives at this moment.
+/// The result of a call to a late-bound function, as far as it is known.
 #[derive(Clone, Debug)]
 pub enum Called {
     /// The value.
@@ -101,8 +101,8 @@ impl Pass<'_> {
     /// A statement could not be evaluated because the result of a call that it
     /// looks into is pending. It has written nothing, and the pass goes on.
     ///
-    /// Only who is certain of it may go on: what follows has to be evaluated
-    /// whatever the result is, and must not read what the statement would have set.
+    /// Only a format that is certain of it may go on: what follows has to be evaluated whatever the
+    /// result is, and must not read what the statement would have set.
     pub fn skip(&mut self) {
         self.skip_since(0);
     }
@@ -198,9 +198,9 @@ impl Pass<'_> {
         self.call_at(&[], name, arguments)
     }
 
-    /// The same for a format that knows where the call stands, so that it is told
-    /// from others whatever the passes leave out: `place` is the place in the
-    /// source, [`Pass::enter`] what led there.
+    /// The same for a format that knows where the call stands, so that it is distinguished from
+    /// others whatever the passes leave out: `place` is the place in the source, [`Pass::enter`]
+    /// what led there.
     pub(crate) fn call_at(
         &mut self,
         place: &[usize],

@@ -17,7 +17,7 @@ use crate::error::{ErrorKind, RenderError};
 use crate::limits::{Limit, Limits};
 use crate::segment::Origins;
 
-/// Why an evaluation ended early.
+/// The reason why an evaluation ended early.
 #[derive(Debug)]
 pub enum Stop {
     /// It needs the result of a pending call.
@@ -56,7 +56,8 @@ impl From<RenderError> for Stop {
 /// Values over this size are charged for their copy too.
 const COPIED_BYTES: usize = 4 << 20;
 
-/// How often the clock is read: once in this many steps.
+/// How often the clock is read, since that takes longer than a step: once in this many steps. The
+/// limit on steps is compared then as well, so a pass may go beyond it by as many.
 const STEPS_PER_CLOCK: usize = 1024;
 
 /// The times of one render.

@@ -1,9 +1,9 @@
 //! `<message role="user">…</message>` in literal text.
 //!
-//! The tags are found when a template is compiled, in its own text only. Every
-//! character that makes one a tag (`<`, the start of an attribute's name, `=`,
-//! quotes, `/`, `>`) is marked, and so is every `&` of a reference to a character. [`super::element_reader`] takes
-//! only marked characters for structure, so a value may hold what it likes.
+//! The tags are found when a template is compiled, in its own text only. Every character that makes
+//! one a tag (`<`, the start of an attribute's name, `=`, quotes, `/`, `>`) is marked, and so is
+//! every `&` of a reference to a character. [`super::element_reader`] takes only marked characters
+//! for structure, so a value may hold what it likes.
 
 use std::borrow::Cow;
 

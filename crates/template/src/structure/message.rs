@@ -5,7 +5,7 @@ use quillet_core::Map;
 /// A message of a rendered chat prompt. Roles are as the template writes them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChatMessage {
-    /// Who speaks.
+    /// The speaker.
     pub role: String,
     /// What is said, in order.
     pub parts: Vec<Part>,

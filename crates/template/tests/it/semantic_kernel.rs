@@ -527,7 +527,7 @@ fn python_refuses_some_messages() {
     }
 }
 
-/// What a template gives: its text, or its error with the mend.
+/// What a template gives: its text, or its error with the fix.
 fn outcome(source: &str) -> String {
     let format = SemanticKernelFormat::new();
     match format.compile(&[Source::new("t", source)], &CompileOptions::default()) {

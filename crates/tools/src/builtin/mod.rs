@@ -42,7 +42,7 @@ enum Family {
     ListFiles,
 }
 
-/// What a request says about a built-in tool.
+/// Options of a built-in tool in a request.
 #[derive(Clone, Debug, Default)]
 pub struct BuiltinOptions {
     /// The search engine to ask; the first of the configuration where `None`.
@@ -58,7 +58,7 @@ const NO_KNOWLEDGE: BuiltinError = BuiltinError::NotConfigured {
     mend: "name knowledge bases in the request, and set up a store for them or tools.rag.base_url",
 };
 
-/// Why there is no such built-in tool.
+/// The error of a built-in tool that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuiltinError {
     /// The name is none of them.
@@ -203,8 +203,8 @@ impl<W: Work> Tool for Builtin<W> {
     }
 }
 
-/// A failure that the model reads as the JSON object that note 1.4 on seed 004
-/// promises: `{"error": …}` and what belongs to it.
+/// A failure that the model reads as a JSON object, as it reads results: `{"error": …}` and what
+/// belongs to it.
 fn failure(kind: ToolErrorKind, message: String, for_model: &Json) -> ToolError {
     ToolError {
         kind,

@@ -1,6 +1,5 @@
-//! `web_search`: asks a search engine that answers a GET with JSON. Which one, and
-//! where its answer has what, is configuration, as the origin's
-//! `WEB_SEARCH_ENGINES`. SearXNG and Brave need only an
+//! `web_search`: asks a search engine that answers a GET with JSON. Which one, and where its answer
+//! has what, is configuration, as Chat Shell's `WEB_SEARCH_ENGINES`. SearXNG and Brave need only an
 //! address and a key.
 
 use std::collections::BTreeMap;
@@ -35,8 +34,8 @@ pub struct WebSearchConfig {
     pub engines: IndexMap<String, SearchEngineConfig>,
     /// The engine that is asked where a request names none, in place of the first.
     pub default_engine: Option<String>,
-    /// Results of a search where neither model nor request say how many. Default
-    /// 50, the origin's; at most 100.
+    /// Results of a search where neither model nor request say how many. Default 50, as Chat Shell;
+    /// at most 100.
     pub max_results: u32,
     /// The longest that a search may take. Written `timeout_ms`. Default 30 s.
     #[serde(rename = "timeout_ms", deserialize_with = "crate::config::millis")]
@@ -58,7 +57,7 @@ impl Default for WebSearchConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchApi {
-    /// Any that answers a GET with JSON: the origin's defaults.
+    /// Any that answers a GET with JSON, with Chat Shell's names by default.
     #[default]
     Json,
     /// `GET /search?q=…&format=json` (SearXNG, "Search API"); knows no limit.
@@ -68,7 +67,7 @@ pub enum SearchApi {
     Brave,
 }
 
-/// A search engine. What is not set is the origin's default, or what `type` implies.
+/// A search engine. What is not set has the default below, or what `type` implies.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchEngineConfig {

@@ -77,7 +77,7 @@ pub(crate) fn descriptors_in_file(path: &Path) -> Result<DescriptorPool, String>
 /// Reads a descriptor set.
 ///
 /// # Errors
-/// The sentence that says why not, and the mend.
+/// The sentence that says why not, and the fix.
 fn descriptors(bytes: &[u8]) -> Result<DescriptorPool, String> {
     DescriptorPool::decode(bytes).map_err(|error| {
         format!("not a descriptor set: {error} (make one with protoc --include_imports --descriptor_set_out)")
@@ -99,7 +99,7 @@ impl Server {
         &self.url
     }
 
-    /// Calls a method. The caller bounds the time; `timeout` is told to the server.
+    /// Calls a method. The caller bounds the time; `timeout` is sent to the server.
     async fn call(
         self: &Arc<Self>,
         tool: &str,
@@ -267,8 +267,8 @@ fn find_in(pool: &DescriptorPool, wanted: &Method) -> Option<MethodDescriptor> {
     })
 }
 
-/// By its full name, or by its last part where that is of one service only:
-/// the deployed origin writes `<module>/<name>`.
+/// By its full name, or by its last part where that is of one service only: definitions for
+/// ai-prompt-shell have `<module>/<name>`.
 fn service_in(pool: &DescriptorPool, wanted: &str) -> Option<ServiceDescriptor> {
     if let Some(service) = pool.get_service_by_name(wanted) {
         return Some(service);

@@ -20,8 +20,8 @@ use crate::module::Module;
 use crate::network::Network;
 use crate::restful::request_id;
 
-/// The gRPC servers that tools have in common. They are found at call time, since a module's address
-/// may change; there are as many as addresses that the operator registered.
+/// The gRPC servers that tools have in common. They are found at call time, since a module's
+/// address may change; there are as many as addresses that the operator registered.
 #[derive(Debug)]
 pub(crate) struct Servers {
     network: Network,

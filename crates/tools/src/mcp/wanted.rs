@@ -74,8 +74,8 @@ const KEYS: [&str; 10] = [
 
 impl McpServers {
     /// Reads a list or a map of servers. A text in place of a server names one of
-    /// `tools.mcp_servers`, if the operator wrote the list. What is wrong with one is told, and that
-    /// one is left out.
+    /// `tools.mcp_servers`, if the operator wrote the list. What is wrong with one is reported, and
+    /// that one is left out.
     #[must_use]
     pub fn read(list: &Json, origin: McpOrigin) -> (Self, Vec<Diagnostic>) {
         let (mut servers, mut findings) = (Vec::new(), Vec::new());
@@ -248,7 +248,7 @@ impl Wanted {
         texts.ok_or_else(|| format!("{key}: expected a list of strings"))
     }
 
-    /// `timeout`: seconds, as the origin writes it.
+    /// `timeout`: seconds, as Chat Shell's configuration has it.
     pub(super) fn timeout(&self) -> Result<Option<Duration>, String> {
         let wrong = || "timeout: expected seconds, a number above 0".to_owned();
         match self.settings.get("timeout") {

@@ -1,4 +1,4 @@
-//! What stands where the doors for MCP clients would, in a build without the feature `mcp`.
+//! Stands in for what MCP clients connect to, in a build without the feature `mcp`.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const MCP: Missing = Missing {
     feature: "mcp",
 };
 
-/// Whether this build has doors for MCP clients.
+/// Whether this build serves MCP clients.
 pub const AVAILABLE: Result<(), Missing> = Err(MCP);
 
 /// Serves nobody.
@@ -26,12 +26,12 @@ pub async fn stdio(_: Arc<dyn Offer>) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, MCP))
 }
 
-/// A door on an HTTP server that stays closed.
+/// An endpoint on an HTTP server that serves nobody.
 #[derive(Clone, Debug)]
 pub struct HttpDoor;
 
 impl HttpDoor {
-    /// A closed door.
+    /// An endpoint that serves nobody.
     #[must_use]
     pub fn new(_: Arc<dyn Offer>, _: usize) -> Self {
         HttpDoor

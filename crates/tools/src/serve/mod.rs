@@ -24,8 +24,8 @@ pub use door::{AVAILABLE, HttpDoor, stdio};
 /// An answer to one request.
 pub type HttpAnswer = Response<BoxBody<Bytes, std::convert::Infallible>>;
 
-/// What a server hands out. Asked anew for every request, so that changes count at
-/// once.
+/// What the MCP server offers to its clients. Asked again for every request, so that changes count
+/// at once.
 pub trait Offer: Send + Sync + fmt::Debug + 'static {
     /// How to use what is here, for the model at the other end.
     fn instructions(&self) -> Option<String> {
@@ -62,7 +62,7 @@ pub struct PromptOffer {
     pub arguments: Vec<PromptArgument>,
 }
 
-/// What a prompt takes.
+/// An argument of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptArgument {
     /// Its name.
@@ -73,7 +73,7 @@ pub struct PromptArgument {
     pub required: bool,
 }
 
-/// Why a prompt was not rendered.
+/// The error of a prompt that was not rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRendered {
     /// The client asked for something that is not there, or gave wrong arguments.

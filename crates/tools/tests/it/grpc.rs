@@ -34,7 +34,7 @@ async fn methods_are_found_and_called() {
         json!({"url": format!("http://{v1}"), "method": "/shop.v1.Translator/TranslateZhEn"}),
         json!({"url": alpha, "service": "shop.v1.Translator", "method": "TranslateZhEn"}),
         json!({"url": none, "service": "shop.v1.Translator", "method": "TranslateZhEn", "descriptor_set": set}),
-        // The deployed origin calls "<module>/<name>".
+        // ai-prompt-shell calls "<module>/<name>".
         json!({"url": v1}),
     ];
     let tools = tools();

@@ -1,5 +1,5 @@
-//! The knowledge tools over documents in memory, and over a real HTTP server with
-//! the origin's interface.
+//! The knowledge tools over documents in memory, and over a real HTTP server with Chat Shell's
+//! interface.
 
 use std::sync::{Arc, Mutex};
 
@@ -384,8 +384,8 @@ fn tools_are_there_by_either_name() {
     assert!(tools.knowledge(None, scope(&["7"], 1)).is_none());
 }
 
-/// The origin's interface, with two knowledge bases that can be searched, one that
-/// cannot, and one that fails.
+/// Chat Shell's interface, with two knowledge bases that can be searched, one that cannot, and one
+/// that fails.
 #[derive(Clone, Default)]
 struct Backend(Arc<Mutex<Vec<(String, Json)>>>);
 

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::http_server::HttpServer;
 use crate::support::{NOBODY, arguments, build, call, eventually, text, tools, try_build};
 
-/// The tool of seed 000, word for word but for its address.
+/// The example of ai-prompt-shell's documentation, word for word but for its address.
 fn seed_tool(url: &str) -> String {
     json!({
         "name": "translate_zh_en", "module": "translator", "type": "restful", "url": url,
@@ -96,8 +96,8 @@ async fn called(tool: &dyn Tool, positional: &str, named: &str) -> Result<Value,
     tool.call(bound, &ToolContext::default()).await
 }
 
-/// A definition that says nothing of its parameters takes what it is given, as in the
-/// deployed origin, whose tools work in no other way.
+/// A definition that says nothing of its parameters takes what it is given, as in ai-prompt-shell,
+/// whose tools work in no other way.
 #[tokio::test]
 async fn undeclared_arguments_are_sent_as_a_list() {
     let server = HttpServer::start().await;

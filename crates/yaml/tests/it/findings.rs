@@ -1,4 +1,4 @@
-//! What is wrong, where, and how to mend it.
+//! What is wrong, where, and how to fix it.
 
 use quillet_core::Span;
 use quillet_yaml::{Options, Tags, parse};

@@ -3,6 +3,8 @@
 use std::io::{BufRead, IsTerminal, stdin};
 use std::path::PathBuf;
 
+use quillet::parts::traces::make_folder_of;
+use quillet::settings;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -12,10 +14,8 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Config as EditorConfig, Context, Editor, Helper};
 use tokio::task::spawn_blocking;
 
-use crate::config;
 use crate::failure::Failure;
 use crate::terminal;
-use crate::traces::make_folder_of;
 
 const PROMPT: &str = "> ";
 /// Lines that are remembered.
@@ -71,7 +71,7 @@ impl Input {
             .build();
         let mut editor = Lines::with_config(settings).map_err(failed)?;
         editor.set_helper(Some(Completes { commands, names }));
-        let path = config::user_data().map(|folder| folder.join(history));
+        let path = settings::user_data().map(|folder| folder.join(history));
         if let Some(path) = &path {
             // Nothing was said before.
             let _ = editor.load_history(path);
@@ -203,7 +203,7 @@ impl Validator for Completes {
 
 impl Helper for Completes {}
 
-/// A word on standard error for who types, and none for a program.
+/// A hint on standard error for a person who types, and none for a program.
 pub(crate) fn tell(input: &Input, text: &str) {
     if input.is_typed() {
         terminal::note(text);

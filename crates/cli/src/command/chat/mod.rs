@@ -1,24 +1,23 @@
-//! `quillet chat`: a conversation in the terminal, kept in a session.
+//! `quillet chat`: a conversation in the terminal, stored in a session.
 
 pub(crate) mod input;
 mod past;
 mod slash;
 
+use input::{Input, Said, tell};
+use quillet::settings::Settings;
 use quillet_agent::{Ending, Outcome};
 use quillet_core::Content;
 use quillet_core::chat::Usage;
 use quillet_core::session::Sessions;
+use slash::Asked;
 
 use crate::args::Chat;
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::talk::{self, Screen, Talker, follow};
 use crate::terminal;
 
-use input::{Input, Said, tell};
-use slash::Asked;
-
-pub(crate) async fn run(args: &Chat, config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Chat, config: &Settings) -> Result<(), Failure> {
     let talker = Talker::new(&args.talk, config).await?;
     let sessions = talker.service.parts().sessions.clone();
     let session = session(args, sessions.as_ref()).await?;
@@ -92,7 +91,7 @@ impl Conversation {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// What failed is told and does not end the conversation, unless nobody reads it.
+    /// What failed is reported and does not end the conversation, unless nobody reads it.
     fn hear(&mut self, done: Result<(), Failure>, is_typed: bool) -> Result<(), Failure> {
         match done {
             Ok(()) => {}
@@ -108,7 +107,7 @@ impl Conversation {
     }
 
     async fn answer(&mut self, content: Content) -> Result<(), Failure> {
-        let asked = quillet_server::agent::Input::Content(content);
+        let asked = quillet_host::agent::Input::Content(content);
         let mut running = self.talker.begin(asked, Some(&self.session)).await?;
         let outcome = follow(&mut running, &mut self.screen, &mut Vec::new()).await;
         drop(running);

@@ -6,11 +6,11 @@
 use std::io;
 use std::thread;
 
+use quillet::settings::Settings;
 use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
 use crate::args::Lsp;
-use crate::config::Config;
 use crate::failure::{Failure, code};
 use crate::scripts;
 use crate::terminal;
@@ -46,8 +46,8 @@ enum State {
     },
 }
 
-pub(crate) async fn run(args: &Lsp, config: &Config) -> Result<(), Failure> {
-    let tools = match scripts::tools(config, scripts::Asked::All).await {
+pub(crate) async fn run(args: &Lsp, config: &Settings) -> Result<(), Failure> {
+    let tools = match scripts::tools(config, scripts::Asked::All, false).await {
         Ok(tools) => tools,
         // Scripts can be edited while a store is away.
         Err(error) => {

@@ -1,7 +1,7 @@
 //! The conversation with one editor: what it may say when, and who answers.
 //!
 //! Questions are answered side by side, each over the documents as they were when it was asked;
-//! findings are told when nothing was typed for a moment.
+//! findings are published when nothing was typed for a moment.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::wire::{Frame, error, failure, notification, result};
 use super::workspace::Workspace;
 use super::{State, uri};
 
-/// How long nothing is typed before findings are told.
+/// How long nothing is typed before findings are published.
 const PAUSE: Duration = Duration::from_millis(150);
 
 /// Questions that are open at once; more are refused.

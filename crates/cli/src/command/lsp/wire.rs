@@ -1,11 +1,11 @@
-//! Messages on standard input and output: a header with a length, and JSON (the base protocol of the
-//! Language Server Protocol 3.17).
+//! Messages on standard input and output: a header with a length, and JSON (the base protocol of
+//! the Language Server Protocol 3.17).
 
 use std::io::{self, BufRead, Read, Write};
 
 use serde_json::{Value, json};
 
-/// Bytes of one message. A document of more is not sent in one piece by any editor that is well.
+/// Bytes of one message. No editor in its right mind sends a larger document in one piece.
 const MOST_BYTES: u64 = 32 << 20;
 
 /// Bytes of a message's header, and of one line of it.
@@ -16,7 +16,7 @@ const MOST_HEADER: u64 = 8 << 10;
 pub(super) enum Frame {
     /// A message.
     Message(Value),
-    /// Something that is none, and what the client is told.
+    /// Something that is none, and the error for the client.
     Nonsense(String),
     /// Nothing comes any more.
     End,
@@ -33,7 +33,7 @@ pub(super) mod error {
     pub(crate) const FAILED: i64 = -32_803;
 }
 
-/// Reads the next message. What cannot be read is passed over, so that the next one can.
+/// Reads the next message. What cannot be read is skipped, so that the next one can.
 ///
 /// # Errors
 /// The pipe is broken.

@@ -32,7 +32,7 @@ struct Kept {
 }
 
 impl History {
-    /// The conversation of a script, if conversations are kept. A dry run only reads it.
+    /// The conversation of a script, if conversations are stored. A dry run only reads it.
     ///
     /// # Errors
     /// It cannot be read, or not be put aside.

@@ -10,23 +10,22 @@ mod screen;
 use std::sync::Arc;
 use std::time::Duration;
 
+use history::History;
+use interactive::Talk;
+use quillet::settings::{self, Settings};
 use quillet_core::{Map, Value};
 use quillet_script::host::{Grants, Reach};
 use quillet_script::library::{self, Opened};
 use quillet_script::run::{Engine, Job, Outcome, Session};
 use quillet_script::{ErrorKind, ScriptError};
+use screen::Screen;
 
 use crate::args::Run;
-use crate::config::{self, Config};
 use crate::failure::{Failure, code};
 use crate::scripts::{self, Asked};
 use crate::terminal;
 
-use history::History;
-use interactive::Talk;
-use screen::Screen;
-
-pub(crate) async fn run(args: &Run, config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
     if let Some(name) = prompt::named(args, config).await? {
         return prompt::run(args, name, config).await;
     }
@@ -69,7 +68,7 @@ pub(crate) async fn run(args: &Run, config: &Config) -> Result<(), Failure> {
             return Err(Failure::Said(scripts::code_of(error.kind)));
         }
     };
-    if screen.used_mock() && config.text(&config::MODEL).is_none() && !args.dry_run {
+    if screen.used_mock() && config.text(&settings::MODEL).is_none() && !args.dry_run {
         terminal::note("no model is configured: the built-in mock answered; name one with -m");
     }
     finish(args, &opened, &screen, session, outcome, history).await
@@ -190,6 +189,8 @@ async fn once(
     };
     tokio::select! {
         biased;
+        // In this order: a run that nobody reads is over whatever else is ready, and one that is
+        // done is done even at the last moment of its time.
         () = screen.closed() => Err(Failure::ClosedPipe),
         ran = run => Ok(ran),
         () = late => {

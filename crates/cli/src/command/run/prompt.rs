@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
+use quillet::parts;
+use quillet::parts::agents;
+use quillet::settings::{self, Settings};
 use quillet_core::Message;
 use quillet_core::chat::{
     ChatEvent, ChatModel, ChatOptions, ChatRequest, ModelError, ModelErrorKind, Reply,
@@ -14,22 +17,21 @@ use quillet_llm::models::Models;
 use quillet_script::library;
 use serde_json::{Value as Json, json};
 
-use crate::agents;
+use super::arguments;
 use crate::args::Run;
-use crate::assemble;
 use crate::command::render::as_text;
-use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::prompt_target;
 use crate::scripts::{self, MOCK, pretty};
 use crate::talk::{Prose, Waiting, one_line};
 use crate::terminal::{self, Stream, Style, styled};
 
-use super::arguments;
-
 /// The name of a prompt, if that is what the arguments name: a file that is one, or an id that the
 /// store has and no script.
-pub(super) async fn named<'a>(args: &'a Run, config: &Config) -> Result<Option<&'a str>, Failure> {
+pub(super) async fn named<'a>(
+    args: &'a Run,
+    config: &Settings,
+) -> Result<Option<&'a str>, Failure> {
     let name = args.file.as_deref().or(args.script.as_deref());
     let Some(name) = name.filter(|name| *name != "-") else {
         return Ok(None);
@@ -44,7 +46,7 @@ pub(super) async fn named<'a>(args: &'a Run, config: &Config) -> Result<Option<&
 }
 
 /// Renders the prompt and sends it.
-pub(super) async fn run(args: &Run, name: &str, config: &Config) -> Result<(), Failure> {
+pub(super) async fn run(args: &Run, name: &str, config: &Settings) -> Result<(), Failure> {
     if args.interactive || args.chats.histories.is_some() {
         return Err(Failure::Usage(format!(
             "{name} is a prompt and no script, so that nobody can go on with it; `quillet chat` talks with a model"
@@ -58,13 +60,14 @@ pub(super) async fn run(args: &Run, name: &str, config: &Config) -> Result<(), F
     };
     tokio::select! {
         biased;
+        // First, so that work which ends at the last moment of its time counts as done.
         done = work(args, name, config) => done,
         () = late => Err(Failure::Other("it took longer than --timeout permits".to_owned())),
         _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
     }
 }
 
-async fn work(args: &Run, name: &str, config: &Config) -> Result<(), Failure> {
+async fn work(args: &Run, name: &str, config: &Settings) -> Result<(), Failure> {
     let text = match (&args.file, &args.script) {
         (Some(_), first) => first.as_deref().or(args.arguments.as_deref()),
         (None, _) => args.arguments.as_deref(),
@@ -86,7 +89,7 @@ async fn work(args: &Run, name: &str, config: &Config) -> Result<(), Failure> {
     let asking = Asking {
         args,
         config,
-        behind: assemble::asked(config, &door)?,
+        behind: parts::asked(config, &door)?,
         door,
         messages,
         options,
@@ -97,13 +100,14 @@ async fn work(args: &Run, name: &str, config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// Who is asked: who is named, or the prompt's own model, or the configured one, or the mock.
-fn models(args: &Run, config: &Config, own: Option<String>) -> Vec<String> {
+/// The models to ask: those that the command names, else the prompt's own, else the configured one,
+/// else the mock.
+fn models(args: &Run, config: &Settings, own: Option<String>) -> Vec<String> {
     let named = args.with.models();
     if !named.is_empty() {
         return named;
     }
-    let model = own.or_else(|| config.text(&config::MODEL).map(str::to_owned));
+    let model = own.or_else(|| config.text(&settings::MODEL).map(str::to_owned));
     vec![model.unwrap_or_else(|| {
         if !args.dry_run {
             terminal::note(
@@ -140,7 +144,7 @@ fn show_requests(
 /// A rendered prompt on its way to models.
 struct Asking<'a> {
     args: &'a Run,
-    config: &'a Config,
+    config: &'a Settings,
     door: Arc<Models>,
     behind: Arc<dyn ChatModel>,
     messages: Vec<Message>,

@@ -1,7 +1,7 @@
 //! What a run shows: results and `$print` on standard output, everything else on standard error.
 //!
-//! An answer goes to standard output as it comes only if standard output is a terminal and the answer
-//! is known to be the result. What was streamed is not printed again.
+//! An answer goes to standard output as it comes only if standard output is a terminal and the
+//! answer is known to be the result. What was streamed is not printed again.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};

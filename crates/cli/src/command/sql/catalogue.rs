@@ -1,7 +1,8 @@
-//! What a database holds: its tables, their columns, and reading them anew.
+//! `quillet sql tables`, `schema` and `refresh`: what a database holds, and reading that again.
 
 use std::sync::Arc;
 
+use quillet::settings::Settings;
 use quillet_sql::catalogue::{Column, Table};
 use quillet_sql::chain::Prepared;
 use quillet_sql::rank::Ranked;
@@ -13,7 +14,6 @@ use super::cell::{one_line, width};
 use super::failed::told;
 use super::session::Session;
 use crate::args::Sql;
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style, styled};
 
@@ -37,7 +37,7 @@ pub(super) async fn tables(
     args: &Sql,
     words: Option<&str>,
     most: usize,
-    config: &Config,
+    config: &Settings,
 ) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
     list_tables(&session, words, most, args.with.json).await
@@ -108,7 +108,8 @@ fn named(pattern: &str, table: &Table) -> bool {
     fits(&table.table_name) || fits(&table.qualified())
 }
 
-/// Whether a name begins with the first part, ends with the last, and has the others between, in order.
+/// Whether a name begins with the first part, ends with the last, and has the others between, in
+/// order.
 fn fits(parts: &[&str], name: &str) -> bool {
     let [first, between @ .., last] = parts else {
         return parts.first().is_some_and(|only| *only == name);
@@ -171,7 +172,7 @@ fn about(table: &Table) -> String {
     format!("{kind}{}", one_line(comment))
 }
 
-pub(super) async fn schema(args: &Sql, names: &[String], config: &Config) -> Result<(), Failure> {
+pub(super) async fn schema(args: &Sql, names: &[String], config: &Settings) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
     describe(&session, names, args.with.json).await
 }
@@ -271,7 +272,7 @@ fn notes(table: &Table, column: &Column) -> String {
     one_line(&notes.join(" · "))
 }
 
-pub(super) async fn refresh(args: &Sql, config: &Config) -> Result<(), Failure> {
+pub(super) async fn refresh(args: &Sql, config: &Settings) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
     let catalogue = read(&session, true).await?;
     let sampled = session.databases.sample(&session.name).await;

@@ -1,7 +1,9 @@
-//! Connections of the store: kept, listed, tried, forgotten.
+//! Connections of the store: saved, listed, tried, forgotten.
 
 use std::path::PathBuf;
 
+use quillet::parts::demo_shop::DemoShop;
+use quillet::settings::{self, Settings};
 use quillet_sql::database::Checked;
 use quillet_sql::{Connection, ConnectionUrl, Databases, Definition, SqlError};
 use serde_json::{Value, json};
@@ -12,13 +14,15 @@ use super::files;
 use super::session::{self, with_password};
 use super::target::{self, DEMO, Target};
 use crate::args::{Sql, SqlCommand};
-use crate::config::{self, Config};
 use crate::databases;
-use crate::demo_shop::DemoShop;
 use crate::failure::{Failure, code};
 use crate::terminal::{self, Stream, Style, styled};
 
-pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Result<(), Failure> {
+pub(super) async fn add(
+    args: &Sql,
+    command: &SqlCommand,
+    config: &Settings,
+) -> Result<(), Failure> {
     let SqlCommand::Add {
         name,
         url,
@@ -35,7 +39,7 @@ pub(super) async fn add(args: &Sql, command: &SqlCommand, config: &Config) -> Re
     let url = with_password(url, args.with.password)?;
     let definition = Definition {
         url: url.secret_text().to_owned(),
-        ssl_disabled: *ssl_disabled || config.is_on(&config::SQL_SSL_DISABLED),
+        ssl_disabled: *ssl_disabled || config.is_on(&settings::SQL_SSL_DISABLED),
         description: description.clone(),
         glossary: match glossary {
             Some(path) => databases::glossary_file("--glossary", &path.to_string_lossy())?,
@@ -93,7 +97,7 @@ fn whole(url: ConnectionUrl) -> ConnectionUrl {
     let whole = format!("sqlite:{}", path.display()).parse::<ConnectionUrl>();
     match whole {
         Ok(whole) if whole.path.as_deref() == Some(&*path) => whole,
-        // A name that an address cannot say is kept as it was given.
+        // A name that an address cannot express is saved as it was given.
         _ => url,
     }
 }
@@ -109,7 +113,7 @@ fn address(text: &str) -> Result<ConnectionUrl, Failure> {
     }
 }
 
-pub(super) async fn list(args: &Sql, config: &Config) -> Result<(), Failure> {
+pub(super) async fn list(args: &Sql, config: &Settings) -> Result<(), Failure> {
     let databases = session::known(config).await?;
     let known = databases.list().await.map_err(|error| told(&error, None))?;
     if args.with.json {
@@ -140,7 +144,7 @@ fn line(connection: &Connection, widest: usize) -> String {
     format!("{}\n", line.trim_end())
 }
 
-pub(super) async fn remove(name: &str, config: &Config) -> Result<(), Failure> {
+pub(super) async fn remove(name: &str, config: &Settings) -> Result<(), Failure> {
     let databases = session::known(config).await?;
     let was_there = databases.remove(name).await;
     if was_there.map_err(|error| told(&error, None))? {
@@ -162,9 +166,9 @@ type Tried = (String, Result<Checked, SqlError>);
 pub(super) async fn test(
     args: &Sql,
     database: Option<&str>,
-    config: &Config,
+    config: &Settings,
 ) -> Result<(), Failure> {
-    let named = database.or_else(|| config.text(&config::SQL_DATABASE));
+    let named = database.or_else(|| config.text(&settings::SQL_DATABASE));
     let known = session::known(config).await?;
     let tried = match named.map(Target::of).transpose()? {
         Some(Target::Address(url)) => vec![one(&known, url, args, config).await?],
@@ -180,12 +184,12 @@ async fn one(
     known: &Databases,
     url: ConnectionUrl,
     args: &Sql,
-    config: &Config,
+    config: &Settings,
 ) -> Result<Tried, Failure> {
     let url = with_password(url, args.with.password)?;
     let definition = Definition {
         url: url.secret_text().to_owned(),
-        ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
+        ssl_disabled: config.is_on(&settings::SQL_SSL_DISABLED),
         ..Definition::default()
     };
     Ok((url.to_string(), known.test(&definition).await))
@@ -201,7 +205,7 @@ async fn demo(known: &Databases) -> Result<Tried, Failure> {
     Ok((DEMO.to_owned(), known.test(&shop.definition()).await))
 }
 
-async fn loaded(known: &Databases, paths: &[PathBuf], config: &Config) -> Result<Tried, Failure> {
+async fn loaded(known: &Databases, paths: &[PathBuf], config: &Settings) -> Result<Tried, Failure> {
     let loaded = files::load(paths, config).await?;
     let names: Vec<String> = paths
         .iter()

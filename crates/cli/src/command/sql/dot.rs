@@ -99,7 +99,7 @@ pub(super) fn commands() -> Vec<String> {
     own.chain(psql).collect()
 }
 
-/// All of them for who asks.
+/// All of them, for `.help`.
 pub(super) fn help() -> String {
     let lines = NAMES
         .iter()

@@ -1,5 +1,6 @@
 //! How well tables are chosen for questions whose tables are known.
 
+use quillet::settings::Settings;
 use quillet_core::chat::Bytes4;
 use quillet_sql::eval::{At, DEPTHS, Measured, Recording, Replayed, Suite, measure, replay};
 use serde::Serialize;
@@ -9,13 +10,12 @@ use super::bar::Bar;
 use super::execution::{Executed, Runner};
 use super::failed::told;
 use crate::args::{Sql, SqlEval};
-use crate::config::Config;
 use crate::databases;
 use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style, styled};
 
-pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Config) -> Result<(), Failure> {
-    let settings = databases::settings(config)?;
+pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Settings) -> Result<(), Failure> {
+    let settings = databases::sql_config(config)?;
     depths(&eval.k)?;
     if let Some(missing) = eval.files.iter().find(|file| !file.exists()) {
         return Err(Failure::Usage(format!(

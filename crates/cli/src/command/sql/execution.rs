@@ -1,8 +1,9 @@
-//! Recorded queries, run beside the right ones in a database that is at hand.
+//! Recorded queries, run and compared with the right ones in a database that is at hand.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use quillet::settings::Settings;
 use quillet_sql::Catalogue;
 use quillet_sql::eval::{Accuracy, Outcome, Recording, Suite};
 use serde::Serialize;
@@ -12,7 +13,6 @@ use super::catalogue;
 use super::cell::one_line;
 use super::session::Session;
 use crate::args::Sql;
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -39,7 +39,7 @@ impl Runner {
     /// It cannot be opened, or nothing is recorded that could run.
     pub(super) async fn open(
         args: &Sql,
-        config: &Config,
+        config: &Settings,
         recording: Option<&Recording>,
     ) -> Result<Self, Failure> {
         let has_queries =

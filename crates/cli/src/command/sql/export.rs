@@ -1,7 +1,8 @@
 //! Rows in a form for programs, written while the database is read.
 //!
-//! A file gets its name when it is whole: what was there before stays if the query fails, and nobody
-//! finds a half-written one. A pipe gets rows as they come, and is told the failure by the exit code.
+//! A file gets its name when it is whole: what was there before stays if the query fails, and
+//! nobody finds a half-written one. A pipe gets rows as they come, and the exit code reports a
+//! failure.
 
 use std::fs::{self, File};
 use std::io::Write;

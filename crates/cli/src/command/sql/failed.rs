@@ -1,4 +1,4 @@
-//! Errors of databases for people: the place in the query, the mend, the exit code.
+//! Errors of databases for people: the place in the query, the fix, the exit code.
 
 use quillet_core::{Diagnostic, Span};
 use quillet_sql::{DatabaseError, DatabaseErrorKind, SqlError};
@@ -11,8 +11,8 @@ use crate::terminal::{self, Stream, Style, styled};
 /// What a query is called where its place is shown.
 const QUERY: &str = "query";
 
-/// Tells what went wrong; the failure that is left says no more. `sql` is the
-/// query that ran, if it is known.
+/// Reports what went wrong; the failure that is returned says no more. `sql` is the query that ran,
+/// if it is known.
 pub(super) fn told(error: &SqlError, sql: Option<&str>) -> Failure {
     match place(error, sql) {
         Some((text, span)) => {

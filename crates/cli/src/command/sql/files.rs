@@ -3,22 +3,23 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
+use quillet::settings::Settings;
 use quillet_sql::Definition;
 use quillet_sql::files::{self, FileError, Loaded};
 
 use super::bar::Bar;
 use super::cell::one_line;
-use crate::config::Config;
 use crate::databases;
 use crate::failure::{Failure, code};
 use crate::talk::harmless;
 use crate::terminal::{self, Stream, Style, styled};
 
-/// Loads files, with a bar while they are read, and says on standard error how they were understood.
+/// Loads files, with a bar while they are read, and says on standard error how they were
+/// understood.
 ///
 /// # Errors
 /// One is not what its name says or beyond the limits, which is told, or a setting is wrong.
-pub(super) async fn load(paths: &[PathBuf], config: &Config) -> Result<Loaded, Failure> {
+pub(super) async fn load(paths: &[PathBuf], config: &Settings) -> Result<Loaded, Failure> {
     let options = databases::file_options(config)?;
     let bar = Bar::new();
     let tell = |done, total, what: &str| bar.tell(done, total, what);
@@ -48,7 +49,7 @@ pub(super) fn definition(loaded: &Loaded) -> Definition {
     }
 }
 
-/// A name that other files have not, so that what is kept of these is their own.
+/// A name that other files do not have, so that what is stored about these is their own.
 pub(super) fn name(paths: &[PathBuf]) -> String {
     let mut hasher = DefaultHasher::new();
     for path in paths {

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use quillet::settings::Settings;
 use quillet_core::archive::QueryRecord;
 use serde_json::json;
 
@@ -9,7 +10,6 @@ use super::cell::{cut, one_line};
 use super::failed::told;
 use super::session::Session;
 use crate::args::Sql;
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style, styled};
 
@@ -17,7 +17,7 @@ pub(super) async fn run(
     args: &Sql,
     words: &[String],
     most: u64,
-    config: &Config,
+    config: &Settings,
 ) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
     let (databases, name) = (&session.databases, session.name.as_str());
@@ -44,7 +44,7 @@ pub(super) async fn accept(
     args: &Sql,
     id: u64,
     accepts: bool,
-    config: &Config,
+    config: &Settings,
 ) -> Result<(), Failure> {
     let session = Session::open(args, config).await?;
     let (databases, name) = (&session.databases, session.name.as_str());

@@ -32,13 +32,13 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
 use crate::args::{Sql, SqlCommand};
-use crate::config::Config;
 use crate::failure::Failure;
+use quillet::settings::Settings;
 
 /// How long the ends of queries that were given up may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-pub(crate) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Sql, config: &Settings) -> Result<(), Failure> {
     let done = match talk::is_wanted(args) {
         true => talk::run(args, config).await,
         false => tokio::select! {
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
     done
 }
 
-async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
+async fn work(args: &Sql, config: &Settings) -> Result<(), Failure> {
     let Some(command) = &args.command else {
         return match &args.sql {
             Some(sql) => query::run(args, sql, config).await,
@@ -85,8 +85,8 @@ async fn work(args: &Sql, config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// Control-C, or the end that a system or a terminal that closes asks for: files of rows and the demo
-/// are temporary files, which go when the work is dropped.
+/// Control-C, or the end that a system or a terminal that closes asks for: files of rows and the
+/// demo are temporary files, which go when the work is dropped.
 async fn ended() {
     tokio::select! {
         () = interrupted() => {}
@@ -125,6 +125,7 @@ async fn told_to_end() {
 async fn settle() {
     let tasks = Handle::current().metrics();
     let begun = Instant::now();
+    // Polled: Tokio has no call that waits for tasks whose handles are gone.
     while tasks.num_alive_tasks() > 0 && begun.elapsed() < LAST_WORDS {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -54,8 +54,8 @@ fn form(show: &ShowRows) -> Result<Form, Failure> {
     })
 }
 
-/// Leaves alone a file that is there, which is told before anything is asked. Devices and pipes are
-/// written to.
+/// Leaves a file alone that exists, which is reported before anything is asked. Devices and pipes
+/// are written to.
 ///
 /// # Errors
 /// It is there, and nobody said that it may be replaced.
@@ -74,7 +74,7 @@ fn free(show: &ShowRows) -> Result<(), Failure> {
 /// How a query is run for what is to be shown of it: files may be longer than what people read.
 ///
 /// # Errors
-/// Nobody could read its rows where they would go, which is told before anything is asked.
+/// Nobody could read its rows where they would go, which is reported before anything is asked.
 pub(super) fn options(show: &ShowRows, config: &SqlConfig) -> Result<RunOptions, Failure> {
     free(show)?;
     let form = form(show)?;

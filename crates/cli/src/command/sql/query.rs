@@ -1,5 +1,6 @@
 //! A query that the user wrote, under the same guard.
 
+use quillet::settings::Settings;
 use quillet_sql::export::{CsvOptions, Export};
 
 use super::bar::Bar;
@@ -8,12 +9,11 @@ use super::failed::told;
 use super::output;
 use super::session::Session;
 use crate::args::{ShowRows, Sql};
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::source;
 use crate::terminal;
 
-pub(super) async fn run(args: &Sql, sql: &str, config: &Config) -> Result<(), Failure> {
+pub(super) async fn run(args: &Sql, sql: &str, config: &Settings) -> Result<(), Failure> {
     let sql = match sql {
         "-" => source::read("-")?,
         sql => sql.to_owned(),

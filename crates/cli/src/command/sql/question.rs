@@ -1,8 +1,9 @@
-//! A question: which tables, which query, and on a wish its rows.
+//! A question: which tables, which query, and on request its rows.
 
 use std::io::{IsTerminal, stdin};
 use std::time::Instant;
 
+use quillet::settings::Settings;
 use quillet_sql::chain::{Generated, Previous, SelectedTable};
 use quillet_sql::export::{CsvOptions, Export, Format};
 use quillet_sql::{Dialect, Ran, RunOptions, SqlError, layout};
@@ -16,7 +17,6 @@ use super::failed::told;
 use super::output;
 use super::session::Session;
 use crate::args::Sql;
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::source;
 use crate::talk::harmless;
@@ -25,17 +25,17 @@ use crate::terminal::{self, Stream, Style, styled};
 /// More tables than this are counted and not listed.
 const MOST_TABLES: usize = 12;
 
-pub(super) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
+pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), Failure> {
     let question = question(args)?;
     let session = Session::open(args, config).await?;
     answer(args, &session, &question, args.run, &mut Vec::new()).await
 }
 
 /// Answers one question of a talk, and adds it to those that were asked before. `runs` says whether
-/// the query runs without a wish.
+/// the query runs without being asked for.
 ///
 /// # Errors
-/// No query could be written, or it does not run, which is told.
+/// No query could be written, or it does not run, which is reported.
 pub(super) async fn answer(
     args: &Sql,
     session: &Session,

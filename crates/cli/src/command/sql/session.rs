@@ -1,10 +1,16 @@
-//! A database that can be asked: which one is meant, where it rests, who writes queries.
+//! A database that can be asked: which one is meant, where it is stored, which model writes
+//! queries.
 
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{IsTerminal, stdin};
 use std::sync::Arc;
 
+use quillet::parts;
+use quillet::parts::agents;
+use quillet::parts::demo_shop::DemoShop;
+use quillet::parts::traces::make_folder_of;
+use quillet::settings::{self, Origin, Settings};
 use quillet_core::chat::ChatModel;
 use quillet_core::store::Store;
 use quillet_llm::Mock;
@@ -16,16 +22,11 @@ use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 use super::prompts::Shown;
 use super::target::{self, DEMO, Target};
 use super::{failed, files, pgpass};
-use crate::agents;
 use crate::args::Sql;
-use crate::assemble;
-use crate::config::{self, Config, Origin};
 use crate::databases::{self, Writer};
-use crate::demo_shop::DemoShop;
 use crate::failure::Failure;
 use crate::source;
 use crate::terminal;
-use crate::traces::make_folder_of;
 
 /// One database and everything that answers for it.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub(super) struct Session {
     pub(super) name: String,
     /// What people call it: a name, an address without its password, names of files.
     pub(super) label: String,
-    /// Whether the mock writes queries although nobody named it, which is told once.
+    /// Whether the mock writes queries although nobody named it, which is reported once.
     pub(super) is_mocked: Cell<bool>,
     /// Prompts of the store that take the place of the chain's own, as long as it lives.
     _prompts: Option<Arc<PromptService>>,
@@ -48,7 +49,7 @@ impl Session {
     ///
     /// # Errors
     /// None is named and it is not clear which one is meant, or a setting is wrong.
-    pub(super) async fn open(args: &Sql, config: &Config) -> Result<Self, Failure> {
+    pub(super) async fn open(args: &Sql, config: &Settings) -> Result<Self, Failure> {
         match named(args, config).await? {
             Some(target) => Session::of(target, args, config).await,
             None => Err(Failure::Usage(
@@ -61,14 +62,17 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::open`].
-    pub(super) async fn open_or_demo(args: &Sql, config: &Config) -> Result<(Self, bool), Failure> {
+    pub(super) async fn open_or_demo(
+        args: &Sql,
+        config: &Settings,
+    ) -> Result<(Self, bool), Failure> {
         let named = named(args, config).await?;
         let is_demo = named.is_none();
         let target = named.unwrap_or(Target::Demo);
         Ok((Session::of(target, args, config).await?, is_demo))
     }
 
-    async fn of(target: Target, args: &Sql, config: &Config) -> Result<Self, Failure> {
+    async fn of(target: Target, args: &Sql, config: &Settings) -> Result<Self, Failure> {
         if let Target::Named(name) = &target {
             known_name(name, config).await?;
         }
@@ -83,7 +87,7 @@ impl Session {
         let store = store(&target, config).await?;
         let archive = match databases::archive(config).await {
             Ok(archive) => archive,
-            // Who asks a file wants an answer, even where nothing can be kept.
+            // A question to a file is answered even where nothing can be stored.
             Err(_) => Arc::new(MemoryArchive::new(ArchiveOptions::default())),
         };
         let door = agents::models(config)?;
@@ -118,15 +122,15 @@ impl Session {
 }
 
 /// The prompts of the store, if one is configured.
-async fn stored_prompts(config: &Config) -> Result<Option<Arc<PromptService>>, Failure> {
+async fn stored_prompts(config: &Settings) -> Result<Option<Arc<PromptService>>, Failure> {
     if matches!(
-        config.origin(&config::STORE_URL),
+        config.origin(&settings::STORE_URL),
         None | Some(Origin::Default)
     ) {
         return Ok(None);
     }
-    let store = assemble::store(config).await?;
-    let service = assemble::service(config, store, None, Arc::default())?;
+    let store = parts::store(config).await?;
+    let service = parts::service(config, store, None, Arc::default())?;
     service.load().await?;
     Ok(Some(Arc::new(service)))
 }
@@ -135,39 +139,40 @@ async fn stored_prompts(config: &Config) -> Result<Option<Arc<PromptService>>, F
 ///
 /// # Errors
 /// It cannot be opened.
-pub(super) async fn known(config: &Config) -> Result<Databases, Failure> {
+pub(super) async fn known(config: &Settings) -> Result<Databases, Failure> {
     let store = connections(config).await?;
-    databases::unasked(config, store, databases::archive(config).await?)
+    let archive = databases::archive(config).await?;
+    Ok(databases::unasked(config, store, archive)?)
 }
 
-/// The store in which connections rest.
+/// The store that holds connections.
 ///
 /// # Errors
 /// It cannot be opened.
-async fn connections(config: &Config) -> Result<Arc<dyn Store>, Failure> {
-    let address = config.text(&config::STORE_URL).unwrap_or_default();
+async fn connections(config: &Settings) -> Result<Arc<dyn Store>, Failure> {
+    let address = config.text(&settings::STORE_URL).unwrap_or_default();
     if let Some(path) = address.strip_prefix("sqlite:") {
         make_folder_of(path.as_ref())?;
     }
-    assemble::store(config).await
+    Ok(parts::store(config).await?)
 }
 
 /// The database that the arguments and settings name, or the only one of the store.
 ///
 /// # Errors
 /// There are several, or what is named cannot be used.
-async fn named(args: &Sql, config: &Config) -> Result<Option<Target>, Failure> {
+async fn named(args: &Sql, config: &Settings) -> Result<Option<Target>, Failure> {
     if args.with.db.len() > 1 {
         return target::together(&args.with.db).map(Some);
     }
-    match config.text(&config::SQL_DATABASE) {
+    match config.text(&settings::SQL_DATABASE) {
         Some(text) => Target::of(text).map(Some),
         None => the_only_one(config).await,
     }
 }
 
 /// Where no database is named: the only one there is.
-async fn the_only_one(config: &Config) -> Result<Option<Target>, Failure> {
+async fn the_only_one(config: &Settings) -> Result<Option<Target>, Failure> {
     let databases = known(config).await?;
     let known = databases
         .list()
@@ -190,7 +195,7 @@ async fn the_only_one(config: &Config) -> Result<Option<Target>, Failure> {
 ///
 /// # Errors
 /// There is none, or the store does not answer.
-async fn known_name(name: &str, config: &Config) -> Result<(), Failure> {
+async fn known_name(name: &str, config: &Settings) -> Result<(), Failure> {
     let databases = known(config).await?;
     let told = |error| failed::told(&error, None);
     let known = databases.list().await.map_err(told)?;
@@ -211,19 +216,19 @@ async fn known_name(name: &str, config: &Config) -> Result<(), Failure> {
 }
 
 /// The store whose connections are meant, or an empty one for what is named otherwise.
-async fn store(target: &Target, config: &Config) -> Result<Arc<dyn Store>, Failure> {
+async fn store(target: &Target, config: &Settings) -> Result<Arc<dyn Store>, Failure> {
     match target {
         Target::Named(_) => connections(config).await,
         Target::Demo | Target::Address(_) | Target::Files(_) => Ok(Arc::new(MemoryStore::new())),
     }
 }
 
-/// What has to be known of a database that rests in no store.
+/// What has to be known of a database that is in no store.
 fn lent(
     target: &Target,
     (shop, files): (Option<&DemoShop>, Option<&Loaded>),
     args: &Sql,
-    config: &Config,
+    config: &Settings,
 ) -> Result<Option<Definition>, Failure> {
     let url = match target {
         Target::Named(_) => return Ok(None),
@@ -233,7 +238,7 @@ fn lent(
     };
     Ok(Some(Definition {
         url: url.secret_text().to_owned(),
-        ssl_disabled: config.is_on(&config::SQL_SSL_DISABLED),
+        ssl_disabled: config.is_on(&settings::SQL_SSL_DISABLED),
         ..Definition::default()
     }))
 }
@@ -251,7 +256,7 @@ fn label(target: &Target) -> String {
     }
 }
 
-/// A name that no other database has, so that what is kept of it is its own.
+/// A name that no other database has, so that what is stored about it is its own.
 fn name(target: &Target) -> String {
     match target {
         Target::Demo => DEMO.to_owned(),

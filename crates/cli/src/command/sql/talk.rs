@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use quillet::settings::Settings;
 use quillet_sql::chain::Previous;
 use quillet_sql::guard::{self, Policy, codes};
 use quillet_sql::{Catalogue, Dialect};
@@ -15,7 +16,6 @@ use super::session::Session;
 use super::{catalogue, interrupted, query, question, told_to_end};
 use crate::args::{ShowRows, Sql};
 use crate::command::chat::input::{Input, Said, tell};
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -32,7 +32,7 @@ pub(super) fn is_wanted(args: &Sql) -> bool {
     args.command.is_none() && args.sql.is_none() && args.question.is_empty()
 }
 
-pub(super) async fn run(args: &Sql, config: &Config) -> Result<(), Failure> {
+pub(super) async fn run(args: &Sql, config: &Settings) -> Result<(), Failure> {
     if args.shown().output.is_some() {
         return Err(Failure::Usage(
             "--output takes the rows of one question; in a session .export FILE writes them".into(),
@@ -150,7 +150,8 @@ impl Talk<'_> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Does what was wished for, until it is done or control-C is pressed: who types goes on then.
+    /// Does what the line asks for, until it is done or control-C is pressed: whoever types goes on
+    /// then.
     async fn ends_with(&mut self, wish: Wish<'_>, input: &Input) -> Result<(), Failure> {
         let done = tokio::select! {
             biased;
@@ -166,7 +167,7 @@ impl Talk<'_> {
         }
     }
 
-    /// What failed is told and does not end the session; a program hears of it at the end.
+    /// What failed is reported and does not end the session; a program hears of it at the end.
     fn hear(&mut self, done: Result<(), Failure>, is_typed: bool) -> Result<(), Failure> {
         match done {
             Ok(()) => {}

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quillet::parts::demo_shop::DemoShop;
 use quillet_core::chat::Bytes4;
 use quillet_llm::Mock;
 use quillet_sql::{Databases, Parts, RunOptions, SqlConfig};
@@ -10,13 +11,12 @@ use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 use super::DEMO;
 use super::table::{self, Look};
 use crate::databases;
-use crate::demo_shop::DemoShop;
 use crate::failure::Failure;
 use crate::terminal::Stream;
 
 const QUESTION: &str = "Show the total order amount by status";
 
-/// The question, the query and the rows. Nothing is read that is configured, and nothing is kept.
+/// The question, the query and the rows. No configuration is read, and nothing is stored.
 ///
 /// # Errors
 /// The shop cannot be built.

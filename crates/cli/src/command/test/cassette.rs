@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use quillet::parts::agents;
+use quillet::settings::Settings;
+use quillet_host::script::ScriptModels;
 use quillet_llm::{Record, Replay};
 use quillet_script::host;
-use quillet_server::script::ScriptModels;
 
-use crate::agents;
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::scripts::MOCK;
 
@@ -18,7 +18,7 @@ use crate::scripts::MOCK;
 /// The folder cannot be read or made.
 pub(super) fn models(
     folder: &Path,
-    config: &Config,
+    config: &Settings,
     records: bool,
 ) -> Result<Arc<dyn host::Models>, Failure> {
     let door = agents::models(config)?;

@@ -140,7 +140,7 @@ impl Found {
     fn is_prompt_of(&self, file: &str, name: &str) -> bool {
         let rest = file.strip_prefix(name);
         let is_named = rest.is_some_and(|rest| rest.starts_with('.'));
-        // What cannot be read is told when it is named.
+        // What cannot be read is reported where it was named.
         is_named
             && !is_fixture(file)
             && prompt_target::is_prompt(&self.folder.join(file).to_string_lossy()).unwrap_or(false)

@@ -12,6 +12,9 @@ mod snapshots;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use files::Found;
+use prompt::Prompt;
+use quillet::settings::Settings;
 use quillet_script::host;
 use quillet_script::library;
 use quillet_script::testing::{
@@ -19,17 +22,13 @@ use quillet_script::testing::{
 };
 use quillet_script::{ErrorKind, ScriptError};
 use quillet_template::TemplateFactory;
+use snapshots::Folder;
 
 use crate::args::Test;
-use crate::config::Config;
 use crate::failure::{Failure, code};
 use crate::prompt_target;
 use crate::scripts;
 use crate::terminal;
-
-use files::Found;
-use prompt::Prompt;
-use snapshots::Folder;
 
 /// The tests of one fixture, as they ended.
 struct Tested {
@@ -41,7 +40,7 @@ struct Tested {
     broken: Vec<ScriptError>,
 }
 
-pub(crate) async fn run(args: &Test, config: &Config) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Test, config: &Settings) -> Result<(), Failure> {
     let found = files::find(&args.paths)?;
     let models = Arc::new(scripts::models(config)?);
     let mut all = Vec::new();
@@ -88,9 +87,9 @@ fn finish(args: &Test, all: &[Tested], models: &dyn host::Models) -> Result<(), 
 /// Runs the tests of one fixture with each of its scripts.
 async fn test(
     args: &Test,
-    config: &Config,
+    config: &Settings,
     found: &Found,
-    models: Arc<quillet_server::script::ScriptModels>,
+    models: Arc<quillet_host::script::ScriptModels>,
 ) -> Result<Tested, Failure> {
     let mut tested = Tested {
         path: found.path.clone(),
@@ -137,9 +136,9 @@ async fn test(
 /// The tests of one fixture while they run.
 struct Running<'a> {
     args: &'a Test,
-    config: &'a Config,
+    config: &'a Settings,
     found: &'a Found,
-    models: Arc<quillet_server::script::ScriptModels>,
+    models: Arc<quillet_host::script::ScriptModels>,
     fixture: &'a Fixture,
     /// Outputs to be written, by the number of the test.
     generated: Vec<(usize, quillet_core::Value)>,
@@ -246,7 +245,8 @@ impl<'a> Running<'a> {
         Ok(Ok((Box::new(script), wish)))
     }
 
-    /// Runs the tests of a script or a prompt: with each model that is named, where a model is asked.
+    /// Runs the tests of a script or a prompt: with each model that is named, where a model is
+    /// asked.
     async fn subject(
         &mut self,
         name: &str,

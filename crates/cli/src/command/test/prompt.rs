@@ -1,20 +1,20 @@
 //! Prompts under test: rendered with what a test gives, and sent once.
 
 use futures_util::StreamExt;
+use quillet::settings::Settings;
 use quillet_core::chat::{ChatModel, ChatOptions, ChatRequest, ModelError, ModelErrorKind, Reply};
 use quillet_core::{BoxFuture, Map, Message, Value, json};
 use quillet_script::run::{Input, Outcome, Turn};
 use quillet_script::testing::{Subject, Trial};
 use quillet_script::{ErrorKind, ScriptError};
 
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::prompt_target;
 
 /// A prompt: its file, or its id in the store.
 pub(super) struct Prompt<'a> {
     pub(super) name: String,
-    pub(super) config: &'a Config,
+    pub(super) config: &'a Settings,
 }
 
 impl Subject for Prompt<'_> {

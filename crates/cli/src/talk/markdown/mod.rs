@@ -20,8 +20,8 @@ use style::Look;
 
 use super::harmless;
 
-/// How much must have come before a text of this many bytes is read again: a part of it, so that the
-/// work stays in proportion to its length.
+/// How much must have come before a text of this many bytes is read again: a part of it, so that
+/// the work stays in proportion to its length.
 fn part(length: usize) -> usize {
     match length {
         ..=32_768 => length / 256,
@@ -77,7 +77,8 @@ impl Markdown {
         self.lines.is_open()
     }
 
-    /// More of the text came; gives what can be written. What a terminal would obey is a sign in it.
+    /// More of the text came; gives what can be written. What a terminal would obey is a sign in
+    /// it.
     pub(crate) fn push(&mut self, text: &str) -> String {
         for c in harmless(text).chars() {
             self.source.push(c);

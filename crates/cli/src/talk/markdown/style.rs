@@ -1,4 +1,4 @@
-//! How a piece of text looks: what a terminal is told before it.
+//! How a piece of text looks: what is written to the terminal before it.
 
 use std::fmt::Write as _;
 

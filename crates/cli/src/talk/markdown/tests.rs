@@ -118,8 +118,8 @@ fn texts() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
-    /// Whatever a model writes, and however it comes: what is seen is the same, it is all there, and
-    /// nothing in it is obeyed.
+    /// Whatever a model writes, and however it comes: what is seen is the same, it is all there,
+    /// and nothing in it is obeyed.
     #[test]
     fn every_character_is_shown_however_the_text_comes(
         text in texts(),

@@ -1,4 +1,4 @@
-//! Every mistake says what it is and how to mend it.
+//! Every mistake says what it is and how to fix it.
 
 use super::demo;
 use crate::Place;

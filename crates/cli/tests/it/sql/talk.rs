@@ -107,7 +107,8 @@ fn control_c_ends_the_query_and_not_the_session() {
     terminal.types(
         "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n\r",
     );
-    // The line is echoed while it is typed; the query runs when the terminal has its own mode again.
+    // The line is echoed while it is typed; the query runs when the terminal has its own mode
+    // again.
     std::thread::sleep(std::time::Duration::from_millis(700));
     crate::ask::interrupt(&terminal.child);
     terminal.until("stopped");

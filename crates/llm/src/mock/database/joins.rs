@@ -22,7 +22,8 @@ pub(super) struct Step {
 /// Most steps of a way.
 const LONGEST: usize = 4;
 
-/// The shortest way, if there is one: along keys only where that is possible, so that no row counts twice.
+/// The shortest way, if there is one: along keys only where that is possible, so that no row counts
+/// twice.
 pub(super) fn way(tables: &[Table], from: usize, to: usize) -> Option<Vec<Step>> {
     let steps = steps(tables);
     let along = |step: &&Step| !step.is_many;
@@ -60,7 +61,8 @@ fn shortest(
     None
 }
 
-/// Every key in both directions; those that lead to their own table would need a second name for it.
+/// Every key in both directions; those that lead to their own table would need a second name for
+/// it.
 fn steps(tables: &[Table]) -> Vec<Step> {
     let mut steps = Vec::new();
     for (from, table) in tables.iter().enumerate() {

@@ -28,7 +28,8 @@ pub(super) fn words(text: &str) -> HashSet<String> {
     found
 }
 
-/// Runs of letters and digits, cut where a small letter is followed by a capital one and where the script changes.
+/// Runs of letters and digits, cut where a small letter is followed by a capital one and where the
+/// script changes.
 fn runs(text: &str) -> Vec<&str> {
     let mut runs = Vec::new();
     let mut start = 0;

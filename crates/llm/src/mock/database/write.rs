@@ -1,4 +1,5 @@
-//! A plan as SQL. The names in the prompt are quoted where the dialect wants it, and are written as they stand there.
+//! A plan as SQL. The names in the prompt are quoted where the dialect wants it, and are written as
+//! they stand there.
 
 use super::intent::{Intent, Sum};
 use super::plan::{At, Plan};

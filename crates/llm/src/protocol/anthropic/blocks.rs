@@ -203,7 +203,7 @@ fn read_group(role: Role, blocks: Vec<Value>) -> Option<Message> {
     Some(keep(message, blocks))
 }
 
-/// Keeps the blocks beside what they mean, where writing that would lose something.
+/// Keeps the blocks along with what they mean, where writing that would lose something.
 fn keep(mut message: Message, blocks: Vec<Value>) -> Message {
     if !plain(&message, 0).is_ok_and(|plain| plain == blocks) {
         message.native = Some(own(blocks));

@@ -64,6 +64,7 @@ impl Tokens {
     }
 
     fn usage(&self) -> Usage {
+        // `input_tokens` on the wire leaves out what the cache gave or took.
         let cached = self.cache_read.saturating_add(self.cache_write);
         Usage {
             input_tokens: self.input.saturating_add(cached),
@@ -143,7 +144,7 @@ impl Reader {
         self.blocks.insert(index, block);
     }
 
-    /// Unknown deltas, and those of blocks that never began, are passed over.
+    /// Unknown deltas, and those of blocks that never began, are skipped.
     fn delta(&mut self, index: u64, delta: &Value, events: &mut Vec<ChatEvent>) {
         let Some(block) = self.blocks.get_mut(&index) else {
             return;

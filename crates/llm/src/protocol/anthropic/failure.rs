@@ -45,7 +45,7 @@ fn kind(code: &str, status: Option<u16>, message: &str) -> ModelErrorKind {
         ("billing_error", _) => ModelErrorKind::Quota,
         ("permission_error", _) => ModelErrorKind::Forbidden,
         ("not_found_error", _) => not_found(message),
-        // The body is too large for the service: fewer or smaller messages mend it.
+        // The body is too large for the service: fewer or smaller messages help.
         ("request_too_large", _) => ModelErrorKind::ContextLength,
         ("rate_limit_error", _) => ModelErrorKind::RateLimited,
         ("timeout_error", _) => ModelErrorKind::Timeout,
@@ -75,7 +75,7 @@ fn invalid_request(message: &str) -> ModelErrorKind {
     ModelErrorKind::Refused
 }
 
-/// A wrong path is told with the same type as a wrong model.
+/// A wrong path is reported with the same type as a wrong model.
 fn not_found(message: &str) -> ModelErrorKind {
     match message.contains("model") {
         true => ModelErrorKind::ModelNotFound,

@@ -81,6 +81,7 @@ pub(super) fn body(model: &str, request: &ChatRequest) -> Result<Value, ModelErr
 }
 
 fn max_tokens(options: &ChatOptions, budget: u64) -> u64 {
+    // `max_tokens` bounds thinking and answer together.
     asked_tokens(options).unwrap_or_else(|| DEFAULT_MAX_TOKENS.saturating_add(budget))
 }
 
@@ -250,7 +251,7 @@ fn tool_choice(options: &ChatOptions) -> Option<Value> {
     Some(choice)
 }
 
-/// What `reasoning_effort` means; `extra.thinking` goes before it.
+/// What `reasoning_effort` means; `extra.thinking` wins over it.
 fn thinking_of(model: &str, options: &ChatOptions, turns: &[Turn]) -> Thinking {
     let Some(effort) = options.reasoning_effort.as_deref() else {
         return Thinking::default();

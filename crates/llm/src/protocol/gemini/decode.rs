@@ -382,6 +382,8 @@ fn reason(raw: &str, has_calls: bool) -> FinishReason {
 
 fn read_usage(usage: &Value) -> Usage {
     let count = |key| usage.get(key).and_then(Value::as_u64).unwrap_or_default();
+    // Gemini counts the results of its own tools apart from the prompt, and thoughts apart from the
+    // candidates.
     let thoughts = count("thoughtsTokenCount");
     Usage {
         input_tokens: count("promptTokenCount").saturating_add(count("toolUsePromptTokenCount")),

@@ -91,14 +91,15 @@ fn is_strict(model: &str) -> bool {
     generation(model).is_some_and(|generation| generation >= (3, 0))
 }
 
-/// How long to think. Generation 3 has levels, 2.5 a budget (the numbers that Google
-/// documents for its OpenAI-compatible door), and what came before does not think.
+/// How long to think. Generation 3 has levels, 2.5 a budget (the numbers that Google documents for
+/// its OpenAI-compatible endpoint), and what came before does not think.
 fn thinking(model: &str, effort: &str) -> Option<Value> {
     let generation = generation(model)?;
     let is_pro = model.contains("pro");
     if generation >= (3, 0) {
         let level = match effort {
-            // These models cannot be kept from thinking, the larger ones not even nearly.
+            // Thinking cannot be switched off for these models; the larger ones cannot even be
+            // asked to think next to nothing.
             "none" | "minimal" if is_pro => "low",
             "none" => "minimal",
             "xhigh" | "max" => "high",

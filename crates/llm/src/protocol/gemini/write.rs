@@ -1,4 +1,5 @@
-//! The body of a request.
+//! Writing a `generateContent` request: a conversation becomes `contents`, options become
+//! `generationConfig`.
 
 use std::collections::HashMap;
 

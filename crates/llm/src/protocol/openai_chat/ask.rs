@@ -56,7 +56,7 @@ pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Opt
     if request.has_calls && wire.call_ids == CallIds::Nine {
         return None;
     }
-    // The writer keeps the wish only in a stream, and only of whom it may ask.
+    // The writer asks for usage only in a stream, and only providers that take the question.
     if request.asks_usage && !(request.streams() && wire.include_usage) {
         return None;
     }

@@ -20,7 +20,7 @@ pub(super) struct CallDelta<'a> {
     id: Option<Text>,
     #[serde(default, borrow)]
     function: Option<FunctionDelta<'a>>,
-    /// What Google's door for this wire wants back (signatures).
+    /// What Google's endpoint for this wire wants back (signatures).
     #[serde(default)]
     extra_content: Option<Value>,
 }
@@ -72,7 +72,7 @@ impl Calls {
         self.calls.len()
     }
 
-    /// Counts a call whose beginning clients were told as it is.
+    /// Counts a call whose beginning was passed to the client as it is.
     pub(super) fn begin(&mut self, number: u32, id: &str) {
         self.calls.push(Call {
             number: Some(number),
@@ -84,8 +84,8 @@ impl Calls {
 
     /// What a piece of a call means.
     ///
-    /// `None` is no call: some servers send one with neither name nor arguments beside
-    /// every text.
+    /// `None` is no call: some servers send one with neither name nor arguments along with every
+    /// text.
     ///
     /// # Errors
     /// There are too many calls.

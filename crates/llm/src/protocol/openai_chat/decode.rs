@@ -37,7 +37,7 @@ struct Piece<'a> {
     /// Groq's place for the counts of a stream.
     #[serde(default, borrow)]
     x_groq: Option<Groq<'a>>,
-    /// In place of an answer, also in the middle of a stream.
+    /// In place of an answer, even in the middle of a stream.
     #[serde(default)]
     error: Option<Value>,
 }
@@ -97,7 +97,7 @@ pub(super) struct ChatDecoder {
     done: bool,
     last_usage: Option<Usage>,
     choices: BTreeMap<u32, Progress>,
-    /// What has been told as it is.
+    /// What has been passed on as it is.
     told: WireTold,
 }
 

@@ -1,4 +1,4 @@
-//! Pieces of an answer that clients may be told as they are: as OpenAI itself writes them, so
+//! Pieces of an answer that may be passed to clients as they are: as OpenAI itself writes them, so
 //! that reading them and writing them again would give nothing but the same.
 //!
 //! One look checks all that the decoder would: that it is whole JSON with an id, a model and
@@ -93,7 +93,7 @@ pub(super) struct Call<'a> {
     #[serde(default, rename = "type")]
     pub(super) kind: Option<&'a str>,
     pub(super) function: Function<'a>,
-    /// What Google's door for this wire wants back.
+    /// What Google's endpoint for this wire wants back.
     #[serde(default)]
     pub(super) extra_content: Option<IgnoredAny>,
 }
@@ -178,7 +178,7 @@ impl<'de> Deserialize<'de> for Elsewhere {
     }
 }
 
-/// A text, of which only is kept whether there is one.
+/// A text, of which only its presence matters.
 pub(super) struct Said {
     pub(super) is_empty: bool,
 }

@@ -1,6 +1,6 @@
-//! A body of this wire, as a client would send it, read into a request. Members
-//! that our types have no place for are kept beside the message they belong to,
-//! so that writing the request again loses nothing.
+//! A body of this wire, as a client would send it, read into a request. Members that our types have
+//! no place for are kept with the message that they belong to, so that writing the request again
+//! loses nothing.
 
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
 use quillet_core::message::MediaFile;
@@ -123,8 +123,8 @@ fn has_media(content: &Content) -> bool {
     matches!(content, Content::Parts(parts) if parts.iter().any(is_media))
 }
 
-/// The content in parts that our types have; where that loses anything, the whole
-/// content is kept beside it.
+/// The content in parts that our types have; where that loses anything, the whole content is kept
+/// with it.
 fn content(given: &Value, beside: &mut Object) -> Result<Value, String> {
     let Some(parts) = given.as_array() else {
         return Ok(given.clone());

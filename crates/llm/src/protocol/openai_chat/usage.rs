@@ -41,7 +41,7 @@ pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
     let reasoning = count(&[output.reasoning_tokens, tokens.reasoning_tokens]);
     let input_tokens = count(&[tokens.prompt_tokens]);
     let generated = count(&[tokens.completion_tokens]);
-    // xAI counts reasoning beside the completion, which the total gives away.
+    // xAI counts reasoning on top of the completion, as the total shows.
     let total = count(&[tokens.total_tokens]);
     let is_beside = reasoning > 0
         && input_tokens

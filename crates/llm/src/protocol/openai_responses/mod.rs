@@ -1,8 +1,8 @@
 //! OpenAI's Responses, and those who copied them.
 //!
-//! Nothing is kept at the provider: `store` is false unless the request says
-//! otherwise, and the state of a turn (encrypted reasoning, items of its own tools)
-//! travels in the message itself, as the output items verbatim.
+//! Nothing is stored at the provider: `store` is false unless the request says otherwise, and the
+//! state of a turn (encrypted reasoning, items of its own tools) travels in the message itself, as
+//! the output items verbatim.
 
 mod decode;
 mod item;

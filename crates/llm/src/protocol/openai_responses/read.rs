@@ -1,5 +1,5 @@
-//! A body of this wire, as a client would send it, read into a request. An item
-//! that our types cannot say goes along verbatim, beside what they can.
+//! A body of this wire, as a client would send it, read into a request. An item that our types
+//! cannot express is passed on verbatim, along with what they can.
 
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
 use quillet_core::message::MediaFile;

@@ -1,5 +1,5 @@
-//! One turn while its items come: what has been handed out of each, so that a text
-//! or a call is told once, whether it comes in pieces, whole, or both.
+//! One turn while its items come: what has been handed out of each, so that a text or a call is
+//! handed out once, whether it comes in pieces, whole, or both.
 
 use std::collections::BTreeMap;
 
@@ -63,9 +63,8 @@ impl Turn {
         })
     }
 
-    /// The turn is complete, and these are its items. Where it came as a stream, they
-    /// have been told, under numbers that some servers do not keep to; some leave the
-    /// list empty.
+    /// The turn is complete, and these are its items. Where it came as a stream, they have been
+    /// handed out, under numbers that some servers do not keep to; some leave the list empty.
     pub(super) fn close(
         &mut self,
         output: &[Value],
@@ -125,7 +124,7 @@ impl Turn {
         }
     }
 
-    /// An item that is complete: what of it has not been told yet, and the item itself.
+    /// An item that is complete: what of it has not been handed out yet, and the item itself.
     pub(super) fn whole_item(
         &mut self,
         index: u64,

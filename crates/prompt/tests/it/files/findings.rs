@@ -1,4 +1,4 @@
-//! Bad files get findings that name the thing, the place and the mend.
+//! Bad files get findings that name the thing, the place and the fix.
 
 use super::read;
 

@@ -11,7 +11,7 @@ use crate::pattern::{Regex, RegexError};
 
 pub use split::{Split, Splitter};
 
-/// When a model thinks.
+/// When a model is asked to think.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Not at our word.
@@ -48,7 +48,7 @@ pub enum Tag {
     Pair(String, String),
 }
 
-/// How a model is to think.
+/// Settings of thinking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thinking {
     /// When.

@@ -7,7 +7,7 @@ use super::pairs::{Pairs, Part};
 use super::{Mode, Tag, Thinking};
 use crate::pattern::Regex;
 
-/// What was thought, and what is said.
+/// An answer split into thinking and text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Split {
     /// What was thought.
@@ -62,7 +62,7 @@ struct Patterns {
 }
 
 impl Splitter {
-    /// Takes apart what a model says that was told to think like this.
+    /// Takes apart the answer of a model that was asked to think like this.
     #[must_use]
     pub fn new(thinking: &Thinking) -> Self {
         let by = match (&thinking.think_regex, &thinking.answer_regex) {

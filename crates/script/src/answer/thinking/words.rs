@@ -1,4 +1,4 @@
-//! What a model is told that is to think.
+//! The instructions for a model that is to think.
 
 use super::{Mode, Tag, Thinking};
 
@@ -47,7 +47,7 @@ impl Thinking {
         }
     }
 
-    /// What a model is told in a further round (`depth`).
+    /// The instructions in a further round (`depth`).
     #[must_use]
     pub fn again(&self) -> &'static str {
         "Look at your answer again as somebody who doubts it: check each step and each fact, and \

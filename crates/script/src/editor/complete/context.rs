@@ -1,4 +1,4 @@
-//! What is wanted at a place, told by the line before it.
+//! What is wanted at a place, derived from the line before it.
 
 use quillet_core::Span;
 

@@ -1,6 +1,6 @@
-//! What could stand at a place.
+//! Completion.
 //!
-//! A text that is being written can seldom be read, so the place is told by the line before it
+//! A text that is being written can seldom be read, so the line before it says what the place is
 //! ([`context`]); what can stand there is taken from what was understood of the rest.
 
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ pub struct Completion {
     pub span: Span,
 }
 
-/// What could stand at a place.
+/// The kind of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CompletionKind {
     /// A directive.

@@ -16,7 +16,7 @@ mod texts;
 
 use texts::Texts;
 
-/// Marks of one document that are kept; what comes behind has none.
+/// Most marks of one document that are cached; what comes behind has none.
 const MOST_MARKS: usize = 20_000;
 
 /// Something with a name.

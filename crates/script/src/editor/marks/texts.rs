@@ -18,7 +18,7 @@ use crate::text::hole::{Hole, HoleKind, Piece, holes};
 use crate::text::prefix::{self, Form, Position};
 use crate::text::template::{DEFAULT_FORMAT, Templates};
 
-/// Names of one text that are kept: each is looked up in what was written.
+/// Most names of one text that are cached: each is looked up in what was written.
 const MOST_OF_ONE: usize = 500;
 
 /// Variables of one template: each is looked for in all of it.
@@ -257,8 +257,8 @@ const SCRIPT: &str = "Runs a script; its result is put in here.";
 const CALL: &str = "Calls a directive or a function; its result is put in here.";
 const REGEX: &str = "Searches a variable's text; what is found is put in here, or all of the text where nothing is.";
 
-/// Where a template names a variable: a compiled template knows the first place only. Words in quotes
-/// and fields of other values are not meant.
+/// Where a template names a variable: a compiled template knows the first place only. Words in
+/// quotes and fields of other values are not meant.
 fn places<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let mut open = 0;

@@ -1,7 +1,7 @@
-//! Which names a CommonJS module exports, told from its text without running it: what an ES module
+//! Which names a CommonJS module exports, found in its text without running it: what an ES module
 //! may import by name. It knows the forms that people and compilers write: `exports.a = …`,
-//! `module.exports.a = …`, `Object.defineProperty(exports, "a", …)` and `module.exports = { a, b: … }`.
-//! A name that it misses is still on the default import.
+//! `module.exports.a = …`, `Object.defineProperty(exports, "a", …)` and
+//! `module.exports = { a, b: … }`. A name that it misses is still on the default import.
 
 /// Names that a module exports at the most.
 const MOST: usize = 1_000;

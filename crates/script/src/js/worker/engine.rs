@@ -94,7 +94,7 @@ impl Engine {
             ToWorker::Start { piece, work } => self.begin(piece, work),
             ToWorker::Settled { question, result } => self.settle(question, result),
             ToWorker::Cancel { piece } => self.cancel(piece),
-            // Answers are taken by who asked.
+            // Answers are taken by whoever asked.
             ToWorker::Answer { .. } => {}
         }
     }

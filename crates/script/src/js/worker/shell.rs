@@ -17,7 +17,7 @@ use crate::js::runtime::{Level, Passed};
 /// Timers that may run at a time.
 const TIMERS: usize = 1_000;
 
-/// Failed promises that are told of in one turn.
+/// Most failed promises that are reported in one turn.
 const REJECTED: usize = 100;
 
 /// Turns that one interval or chain of timers may take in a row cost time of their piece; a timer
@@ -34,9 +34,10 @@ pub(super) struct Shell {
     pub(super) modules: RefCell<HashMap<u64, Request>>,
     /// Modules that are known and that nothing has loaded yet.
     pub(super) unloaded: RefCell<Vec<u64>>,
-    /// Promises that failed in this turn and that nothing waits for yet, with their reasons in words.
+    /// Promises that failed in this turn and that nothing waits for yet, with their reasons in
+    /// words.
     pub(super) rejected: RefCell<Vec<(Persistent<Js<'static>>, String)>>,
-    /// Pieces that are over, and that are told of once what they began has come to an end too.
+    /// Pieces that are over, and that are reported once what they began has come to an end too.
     finished: RefCell<HashMap<u64, Result<Done, JsError>>>,
     queue: RefCell<VecDeque<ToWorker>>,
     timers: RefCell<Vec<Timer>>,
@@ -161,7 +162,8 @@ impl Shell {
         received
     }
 
-    /// Nothing is left to do: who still waits, waits for nothing, unless an answer or a timer is to come.
+    /// Nothing is left to do: whoever still waits, waits for nothing, unless an answer or a timer
+    /// is to come.
     fn idle(&self) {
         if self.waiting.borrow().is_empty() && self.timers.borrow().is_empty() {
             let stuck: Vec<u64> = self.pieces.borrow().keys().copied().collect();
@@ -184,8 +186,8 @@ impl Shell {
         self.port.send(message);
     }
 
-    /// Asks the run and waits. The run answers at once, so this counts as the piece's own time: else a
-    /// loop of questions could go on for ever.
+    /// Asks the run and waits. The run answers at once, so this counts as the piece's own time:
+    /// else a loop of questions could go on for ever.
     pub(super) fn ask(&self, piece: u64, ask: Ask) -> Answer {
         let question = self.number();
         self.send(FromWorker::Ask {
@@ -301,7 +303,8 @@ impl Shell {
         }
     }
 
-    /// Tells of pieces that are over: of a failure at once, of others when nothing that they began is left.
+    /// Reports pieces that are over: a failure at once, others when nothing that they began is
+    /// left.
     pub(super) fn tell(&self) {
         let is_ready = |piece: &u64, result: &mut Result<Done, JsError>| {
             result.is_err() || !self.waiting.borrow().values().any(|owner| owner == piece)
@@ -326,7 +329,7 @@ impl Shell {
         if timers.len() >= TIMERS {
             return None;
         }
-        // The longest that browsers and Node know; not a number is none.
+        // The longest that browsers and Node know; `NaN` is no delay.
         let delay = Duration::from_secs_f64(delay.clamp(0.0, 2_147_483_647.0) / 1_000.0).max(TICK);
         let id = self.number();
         timers.push(Timer {

@@ -88,7 +88,7 @@ fn told(node: &Node, map: &Map, findings: &mut Findings<'_>) {
     }
 }
 
-/// A role of the group that is called like a role of every dialogue never gets a word.
+/// A role of the group that is called like a role of every dialogue never gets a turn.
 fn role_names(config: &Node, findings: &mut Findings<'_>) {
     let roles = config.get("roles").and_then(Node::entries);
     for entry in roles.unwrap_or_default() {

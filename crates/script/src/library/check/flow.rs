@@ -6,7 +6,8 @@ use crate::library::import::bare_name;
 use crate::pattern::Pattern;
 use crate::syntax::{Block, Call, ItemKind};
 
-/// What is behind an instruction that ends its block, branches behind `_`, and `$break` outside of loops.
+/// What is behind an instruction that ends its block, branches behind `_`, and `$break` outside of
+/// loops.
 pub(super) fn block(block: &Block, in_loop: bool, findings: &mut Findings<'_>) {
     let mut ended: Option<&str> = None;
     for item in &block.items {
@@ -81,7 +82,7 @@ fn patterns(call: &Call, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether branches are run beside each other, and not the first that matches alone.
+/// Whether branches are run concurrently, and not the first that matches alone.
 fn takes_all(call: &Call) -> bool {
     let says = |text: &str| text.contains("allMatches");
     let arguments = call.arguments.iter().map(|text| text.value.as_ref());

@@ -76,7 +76,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// What a script knows, with everything that it inherits and imports; tells what it imports and is not there.
+    /// What a script knows, with everything that it inherits and imports; tells what it imports and
+    /// is not there.
     pub(super) async fn of(
         resolved: &Resolved,
         imports: &[Import],
@@ -88,7 +89,7 @@ impl Known {
         for import in imports {
             known.import(import, resolved, library, findings).await;
         }
-        // What parents import was told with the parents.
+        // What parents import was reported with the parents.
         known.open_functions |= resolved
             .bodies
             .iter()
@@ -279,7 +280,7 @@ impl Known {
     ) {
         let from = &resolved.script.source;
         let found = match missing::demand(library, name, from, import.span).await {
-            // What is wrong in the script itself is told when that one is checked.
+            // What is wrong in the script itself is reported when that one is checked.
             Ok(found) => resolve(found, library).await.ok(),
             Err(error) => {
                 self.open_functions = true;
@@ -303,7 +304,8 @@ impl Known {
         }
     }
 
-    /// Whether something can be called by a name, as far as can be told: `None` where only a run can tell.
+    /// Whether something can be called by a name, as far as is known: `None` where only a run can
+    /// tell.
     pub(super) fn calls(&self, name: &str) -> Option<bool> {
         let name = bare_name(name);
         let root = root(name);

@@ -14,7 +14,7 @@ pub(super) fn check(message: &Message, resolved: &Resolved, findings: &mut Findi
     let known = || roles.iter().map(String::as_str);
     let has = |name: &str| speaks_here(name) || known().any(|role| role == name);
     if let Some(to) = &message.to {
-        // What is no list of names is told at its run.
+        // What is no list of names is reported when it runs.
         for named in recipients::bracketed(&to.value).unwrap_or_default() {
             if !has(&named.name) {
                 let why = format!("nobody has the role `{}`", named.name);
@@ -26,7 +26,7 @@ pub(super) fn check(message: &Message, resolved: &Resolved, findings: &mut Findi
     if roles.is_empty() || !text.trim_start().starts_with('@') {
         return;
     }
-    // `@name` may be a handle or a part of an address: only what is nearly a role is told.
+    // `@name` may be a handle or a part of an address: only what is nearly a role is reported.
     for named in recipients::leading(text).0 {
         if !has(&named.name) && nearest(&named.name, known()).is_some() {
             let why = format!("`@{}` is said to nobody", named.name);
@@ -36,7 +36,7 @@ pub(super) fn check(message: &Message, resolved: &Resolved, findings: &mut Findi
     }
 }
 
-/// The mend for a role that there is not.
+/// The suggestion for a role that does not exist.
 fn help<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let near = meant(name, known);
     match near.is_empty() {

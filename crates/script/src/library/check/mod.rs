@@ -1,8 +1,8 @@
 //! What can be said of a script without running it: `quillet check`.
 //!
-//! An error is something that fails in every run that comes by it. A warning is something that is very
-//! likely not meant. What only a run can know is not said: a name that JavaScript may set, what a
-//! module exports, what a caller gives.
+//! An error is something that fails in every run that reaches it. A warning is something that is
+//! very likely not meant. What only a run can know is not said: a name that JavaScript may set,
+//! what a module exports, what a caller gives.
 
 use std::sync::Arc;
 
@@ -32,11 +32,11 @@ use known::Known;
 pub(crate) use place::Spot;
 use walk::Walk;
 
-/// Findings that are told of one script.
+/// Most findings that are reported for one script.
 const MOST_FINDINGS: usize = 100;
 
-/// Everything that is wrong with a script that was read, by place; at most 100 findings. What the reader found is not among
-/// it. `tools` are those that are registered outside of scripts.
+/// Everything that is wrong with a script that was read, by place; at most 100 findings. What the
+/// reader found is not among it. `tools` are those that are registered outside of scripts.
 pub async fn check(
     script: &Arc<Script>,
     library: &dyn Library,
@@ -94,7 +94,7 @@ impl<'a> Findings<'a> {
         T::default()
     }
 
-    /// Whether no more is told: then nothing has to be looked up.
+    /// Whether no more is reported: then nothing has to be looked up.
     fn full(&self) -> bool {
         self.list.len() >= MOST_FINDINGS
     }

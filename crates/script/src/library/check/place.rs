@@ -1,4 +1,4 @@
-//! Where a part of a scalar's text stands in the file. Asked only for what is told.
+//! Where a part of a scalar's text stands in the file. Computed only for what is reported.
 
 use std::ops::Range;
 
@@ -28,7 +28,8 @@ impl Spot {
         Spot::new(text, span.start..span.end)
     }
 
-    /// Its bytes in the file: those of the whole scalar, where YAML changed the text (escapes, folding).
+    /// Its bytes in the file: those of the whole scalar, where YAML changed the text (escapes,
+    /// folding).
     pub(crate) fn span(&self, source: &Source) -> Span {
         let whole = self.text.span;
         let written = source.text.get(whole.start..whole.end).unwrap_or_default();

@@ -8,7 +8,7 @@ use super::Findings;
 use crate::answer::{InputField, InputProblem, Inputs, Schema};
 use crate::syntax::Script;
 
-/// What a front matter declares; nothing where it is wrong, which is told elsewhere.
+/// What a front matter declares; nothing where it is wrong, which is reported elsewhere.
 pub(super) fn inputs(config: &Map) -> Inputs {
     let read = config.get("input").map(Inputs::read);
     read.and_then(Result::ok).unwrap_or_default()

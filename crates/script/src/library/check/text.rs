@@ -132,7 +132,7 @@ impl Texts<'_> {
     fn settings(&self, text: &Text, range: Range<usize>, findings: &mut Findings<'_>) {
         let inner = text.value.get(range.clone()).unwrap_or_default();
         let (start, end) = (range.start, range.end);
-        // What is no argument is told where the hole is read.
+        // What is no argument is reported where the hole is read.
         let read = argument::parse_with(inner, Span { start, end }, Words::Text);
         for item in read.unwrap_or_default().items {
             let Some(name) = &item.name else {
@@ -267,7 +267,7 @@ impl Texts<'_> {
         findings: &mut Findings<'_>,
     ) -> Given {
         let inner = text.value.get(range.clone()).unwrap_or_default();
-        // Places in the text: where that stands in the file is asked when something is told.
+        // Places in the text: where that stands in the file is computed when something is reported.
         let (start, end) = (range.start, range.end);
         match argument::parse_with(inner, Span { start, end }, words) {
             Ok(arguments) => {

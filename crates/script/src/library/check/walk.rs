@@ -50,7 +50,7 @@ impl<'a, 'f> Walk<'a, 'f> {
         }
     }
 
-    /// The script's own body: what it inherits is told with its parents.
+    /// The script's own body: what it inherits is reported with its parents.
     pub(super) fn script(&mut self) {
         let body = &self.resolved.script.body;
         flow::block(body, false, self.findings);

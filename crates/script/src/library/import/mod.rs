@@ -1,7 +1,7 @@
 //! What a script imports, in all forms that it can be written.
 //!
-//! A plan is data: it names modules and scripts, and loads none. Names are without `$`; whoever binds
-//! them adds it, and leaves a name alone that the script already has.
+//! A plan is data: it names modules and scripts, and loads none. Names are without `$`; whoever
+//! binds them adds it, and leaves a name alone that the script already has.
 
 use quillet_core::{Diagnostic, Span};
 use quillet_yaml::Node;
@@ -30,13 +30,14 @@ pub struct Import {
     pub names: Names,
     /// Names that are left out: `{name: {disable: true}}`.
     pub except: Vec<String>,
-    /// What it says of the module's `$initializeModule`: `Some(true)` where it is listed, `Some(false)` for
-    /// `$initializeModule: {disable: true}`.
+    /// What it says of the module's `$initializeModule`: `Some(true)` where it is listed,
+    /// `Some(false)` for `$initializeModule: {disable: true}`.
     pub initialize: Option<bool>,
 }
 
 impl Import {
-    /// Adds to "there is no such script" what else a name without an extension may have been meant for.
+    /// Adds to "there is no such script" what else a name without an extension may have been meant
+    /// for.
     #[must_use]
     pub fn mended(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         if let (ImportKind::Script(name), Some(first)) = (&self.kind, diagnostics.first_mut())
@@ -55,7 +56,7 @@ impl Import {
 /// What the `import` of a front matter says, in order.
 ///
 /// # Errors
-/// All that is wrong with it, each with its place and the mend.
+/// All that is wrong with it, each with its place and the fix.
 pub fn imports(config: &Node, source: &Source) -> Result<Vec<Import>, Vec<Diagnostic>> {
     let mut plan = Plan::new(source);
     if let Some(node) = config.get("import").filter(|node| !node.is_null()) {

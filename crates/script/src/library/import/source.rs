@@ -1,10 +1,11 @@
-//! What an import's source means: `js:lodash`, `./tools.mjs`, `maths.wasm`, `agent.ai.yaml`, `ai:package#file`.
+//! What an import's source means: `js:lodash`, `./tools.mjs`, `maths.wasm`, `agent.ai.yaml`,
+//! `ai:package#file`.
 
 use quillet_core::nearest;
 
 use crate::library::name;
 
-/// What is imported.
+/// The kind of an imported module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportKind {
     /// `js:name`: a package, or a module that Node.js has (`path`).
@@ -19,7 +20,8 @@ pub enum ImportKind {
     Package {
         /// The folder or id.
         name: String,
-        /// `#file`: only this file of it, which its entry does not initialize. Never a package itself.
+        /// `#file`: only this file of it, which its entry does not initialize. Never a package
+        /// itself.
         file: Option<Box<ImportKind>>,
     },
 }

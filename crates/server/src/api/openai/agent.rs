@@ -1,5 +1,5 @@
-//! Agents as models: a run told in the events of a model. What its tools do stays
-//! inside; calls of tools that the client offered come out as calls.
+//! Agents as models: a run as the events of a model. What its tools do stays inside; calls of tools
+//! that the client offered come out as calls.
 
 use std::collections::VecDeque;
 
@@ -8,9 +8,9 @@ use quillet_agent::{AgentError, AgentEvent, Ending, Outcome};
 use quillet_core::chat::{
     ChatEvent, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind,
 };
+use quillet_host::agent::{AgentRequest, Input, ModelSettings, Refused, Running, ToolSettings};
 
 use super::models;
-use crate::agent::{AgentRequest, Input, ModelSettings, Refused, Running, ToolSettings};
 use crate::api::feed::{Answer, Asking};
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
@@ -41,7 +41,7 @@ pub(super) fn ask(
     }))
 }
 
-/// The whole conversation comes with the request, so no session is loaded or kept.
+/// The whole conversation comes with the request, so no session is loaded or stored.
 fn of_agents(name: String, request: ChatRequest) -> AgentRequest {
     let mut options = request.options;
     let mut asked = AgentRequest {
@@ -91,7 +91,7 @@ async fn begun(mut running: Running) -> Result<ChatStream, ApiError> {
     Ok(Box::pin(stream))
 }
 
-/// What a run has told and nobody has read.
+/// What a run has reported and nobody has read.
 struct Told {
     pending: VecDeque<ChatEvent>,
     calls: u32,

@@ -91,8 +91,8 @@ async fn script(app: &App, job: ScriptJob, options: ChatOptions) -> Result<Answe
     })
 }
 
-/// What the prompt renders to, then the conversation, unless the prompt has a place for
-/// it; the prompt's own model answers, and the request's parameters go before its own.
+/// What the prompt renders to, then the conversation, unless the prompt has a place for it; the
+/// prompt's own model answers, and the request's parameters win over its own.
 fn prompt(call: &Call, id: String, request: ChatRequest, variables: Map) -> Asking {
     let (app, exchange): (Arc<App>, Arc<Exchange>) = (call.app.clone(), call.exchange.clone());
     Box::pin(async move {

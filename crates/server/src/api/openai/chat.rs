@@ -80,7 +80,7 @@ impl Told {
     }
 }
 
-/// What the provider says in the wire's own words is told in them; what it says otherwise, in
+/// What the provider writes in this wire's form is passed on as it is; what it says otherwise, in
 /// chunks of ours.
 impl Tell<WireItem> for Told {
     fn begin(&mut self, warnings: Vec<Warning>, out: &mut Vec<u8>) {

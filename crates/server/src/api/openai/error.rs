@@ -10,14 +10,14 @@ use serde::Serialize;
 use super::schema::{ErrorBody, Failure};
 use crate::error::ApiError;
 
-/// In which shape a route tells of errors.
+/// The shape of a route's errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Problem details.
     Problem,
     /// `{"error": {…}}`, as OpenAI.
     OpenAi,
-    /// Problem details with the members of seed 001's origin.
+    /// Problem details with the members that clients of table-chat read.
     Databases,
 }
 
@@ -48,7 +48,7 @@ const OPENAIS: [&str; 22] = [
     "videos",
 ];
 
-/// The shape of what is at this path, also of requests that do not get to a route.
+/// The shape of what is at this path, even of requests that do not get to a route.
 pub(crate) fn shape(prefix: &str, path: &str) -> Shape {
     let path = path.strip_prefix(prefix);
     if path.is_some_and(crate::sql::has_path) {
@@ -98,8 +98,8 @@ fn of(error: &ApiError) -> Class {
     }
 }
 
-/// A provider's failure is told as the provider itself would, so that clients do what
-/// they do there: wait, ask for another model, or give up.
+/// A provider's failure is reported as the provider itself would, so that clients do what they do
+/// there: wait, ask for another model, or give up.
 fn of_model(kind: ModelErrorKind, status: Option<u16>) -> Class {
     match kind {
         ModelErrorKind::Auth => class(401, INVALID, Some("invalid_api_key")),

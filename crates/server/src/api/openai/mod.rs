@@ -1,6 +1,6 @@
-//! The door for OpenAI's clients: chat completions, responses and models, in OpenAI's
-//! own shapes, so that its SDKs work unchanged. A model's name says who answers
-//! ([`target`]): a model, a stored prompt, or a stored agent.
+//! The routes for OpenAI's clients: chat completions, responses and models, in OpenAI's own shapes,
+//! so that its SDKs work unchanged. A model's name says who answers ([`target`]): a model, a stored
+//! prompt, or a stored agent.
 
 mod agent;
 mod ask;

@@ -1,5 +1,5 @@
-//! Questions that a provider is asked in the client's own words, and answers that the client
-//! is told in the provider's.
+//! Requests that reach the provider as the client wrote them, and answers that reach the client as
+//! the provider wrote them.
 //!
 //! Where a client asks a model of a server that speaks its wire, reading a question and
 //! writing it again gives what came, and so with the answer. Then both go through as bytes,
@@ -62,8 +62,8 @@ pub(super) async fn answer(call: &Call, body: &[u8]) -> Result<Option<Response>,
     answered.await.map(Some)
 }
 
-/// The same as events. The model is asked in the future that the answer is made of, so that
-/// the client is told while the provider lets it wait.
+/// The same as events. The model is asked in the future that the answer is made of, so that the
+/// client gets signs of life while the provider lets it wait.
 async fn streamed(call: &Call, request: WireRequest) -> Result<Option<Response>, ApiError> {
     let app = Arc::clone(&call.app);
     let takes = app

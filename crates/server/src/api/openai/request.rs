@@ -88,7 +88,7 @@ fn flag(json: &Value, name: &str) -> Result<bool, ApiError> {
     }
 }
 
-/// Variables are for prompts of this server alone: no provider is told of them.
+/// Variables are for prompts of this server alone: they are not sent to any provider.
 fn variables(json: &mut Value) -> Result<Map, ApiError> {
     let is_prompt = json
         .get("model")

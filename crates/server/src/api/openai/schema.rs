@@ -13,7 +13,7 @@ pub(crate) struct ErrorBody {
 /// What went wrong.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Failure {
-    /// What happened and how to mend it, for people.
+    /// What happened and how to fix it, for people.
     pub(crate) message: String,
     /// `invalid_request_error`, `requests`, `insufficient_quota` or `server_error`.
     pub(crate) r#type: &'static str,
@@ -41,6 +41,6 @@ pub(crate) struct Model {
     pub(crate) object: &'static str,
     /// When this server began, in seconds since 1970.
     pub(crate) created: u64,
-    /// Who offers it: a provider, or `quillet` for prompts and agents.
+    /// The owner: a provider, or `quillet` for prompts and agents.
     pub(crate) owned_by: String,
 }

@@ -1,6 +1,6 @@
 //! Who answers to the name of a model.
 
-/// Who answers.
+/// What the name of a model stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target<'a> {
     /// A model of this server, by its name; the configured one where there is none.

@@ -1,7 +1,6 @@
-//! The answer as a list of blocks, for clients that show text and calls in their
-//! order. A text block is open until a call or
-//! the end closes it, and is never empty; a call's block goes from `pending` to
-//! `done` or `error`, also when the run is cut.
+//! The answer as a list of blocks, for clients that show text and calls in their order. A text
+//! block is open until a call or the end closes it, and is never empty; a call's block goes from
+//! `pending` to `done` or `error`, even when the run is cut.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,17 +1,17 @@
-//! What a run tells, in the events of seed 004 (payloads: note 1.2). Order:
-//! `response.start`, then any mix, then exactly one of `response.done`,
-//! `response.cancelled` and `response.error`.
+//! The events of a run, with Chat Shell's names and payloads (`docs/agent/response.md`). Order:
+//! `response.start`, then any mix, then exactly one of `response.done`, `response.cancelled` and
+//! `response.error`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_agent::{AgentError, AgentEvent, CompactionReport, Ending, Outcome, Source};
 use quillet_core::Value;
 use quillet_core::chat::{FinishReason, Usage};
+use quillet_host::agent::CLARIFY;
 use serde::Serialize;
 use serde_json::{Map, json};
 
 use super::blocks::{BlockOptions, Blocks, display_name};
-use crate::agent::CLARIFY;
 
 /// The event of a run that failed.
 pub(super) const ERROR: &str = "response.error";
@@ -24,13 +24,14 @@ pub(super) struct Told {
     pub(super) data: String,
 }
 
-/// Turns what a run tells into events.
+/// Turns what a run reports into events.
 #[derive(Debug)]
 pub(super) struct Teller {
     id: String,
     provider: Option<String>,
     blocks: Blocks,
-    /// Events that are only sent to who asks: `tool_limit_reached`, `sources.update`.
+    /// Events that are only sent to clients that ask for them: `tool_limit_reached`,
+    /// `sources.update`.
     wanted: Vec<String>,
     sources: Vec<Source>,
     /// US dollars; known at the end.
@@ -88,8 +89,8 @@ struct WireUsage {
     reasoning_tokens: u64,
 }
 
-/// The payload of `response.done`, and with `content` the whole answer of who does
-/// not stream.
+/// The payload of `response.done`, and with `content` the whole answer of a client that does not
+/// stream.
 #[derive(Serialize)]
 pub(super) struct Done<'a> {
     id: &'a str,
@@ -154,12 +155,12 @@ impl Teller {
         }
     }
 
-    /// What the run has cost in US dollars, if that is known; before its end is told.
+    /// What the run has cost in US dollars, if that is known; before its last event is sent.
     pub(super) fn cost(&mut self, dollars: Option<f64>) {
         self.cost = dollars;
     }
 
-    /// Who answers, for errors; known when the run is prepared.
+    /// The provider, for errors; known when the run is prepared.
     pub(super) fn provider(&mut self, name: Option<&str>) {
         if self.provider.is_none() {
             self.provider = name.map(str::to_owned);
@@ -181,7 +182,7 @@ impl Teller {
         told("response.start", &start)
     }
 
-    /// The events that tell of one; the last of a run is a terminal one.
+    /// The events about one; the last of a run is a terminal one.
     pub(super) fn tell(&mut self, event: &AgentEvent, into: &mut Vec<Told>) {
         match event {
             AgentEvent::Text(text) if text.is_empty() => {}
@@ -248,7 +249,7 @@ impl Teller {
             return;
         };
         self.blocks.result(id, name, output, error.is_some());
-        // What is nested too deeply for JSON is told as the model reads it.
+        // What is nested too deeply for JSON is given as the text that the model reads.
         let written = Value::from(for_model.as_str());
         let output = match output.depth() > quillet_core::value::MAX_DEPTH {
             true => &written,
@@ -299,7 +300,7 @@ impl Teller {
         }
     }
 
-    /// The payload of `response.done`, `whole` for who did not get the events before it.
+    /// The payload of `response.done`, `whole` for clients that did not get the events before it.
     pub(super) fn done<'a>(&'a mut self, outcome: &'a Outcome, whole: bool) -> Done<'a> {
         self.blocks.close(false);
         let reason = match &outcome.ending {
@@ -349,7 +350,7 @@ impl Teller {
     }
 }
 
-/// The payload of [`ERROR`] for a run whose end nobody told.
+/// The payload of [`ERROR`] for a run whose end nobody reported.
 pub(super) fn interrupted(message: &str) -> String {
     let failure = Failure {
         code: "interrupted",

@@ -1,10 +1,11 @@
-//! What is wrong with a request, all of it at once: HTTP 422 and a list in the shape
-//! that the origin's clients read.
+//! What is wrong with a request, all of it at once: HTTP 422 and a list in the shape that clients
+//! of Chat Shell read (FastAPI's).
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// Faults that are told of one request; a list of a million wrong items is told by these.
+/// Most faults that are reported for one request: a list of a million wrong items is not answered
+/// with a million faults.
 const MOST_FAULTS: usize = 100;
 /// Characters of a text that are shown.
 const SHOWN_CHARACTERS: usize = 100;
@@ -61,7 +62,7 @@ pub(super) struct Fault {
     ctx: Option<Value>,
 }
 
-/// Everything that is wrong, and what is told without being refused.
+/// Everything that is wrong, and what is reported without being refused.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     found: Vec<Fault>,

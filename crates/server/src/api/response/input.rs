@@ -1,11 +1,11 @@
 //! What is asked: messages, else content, else text, each with images.
 
 use quillet_core::{Content, ContentPart, Message, Role, ToolCall};
+use quillet_host::agent::Input;
 use serde_json::Value;
 
 use super::fault::Step;
 use super::reader::Object;
-use crate::agent::Input;
 
 /// Roles of messages.
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
@@ -80,7 +80,7 @@ fn parts(object: &mut Object<'_>, name: &str) -> Vec<ContentPart> {
     object.objects(name, part)
 }
 
-/// A part of a message, in the seed's form, OpenAI's or Anthropic's.
+/// A part of a message, in Chat Shell's form, OpenAI's or Anthropic's.
 fn part(object: &mut Object<'_>) -> Option<ContentPart> {
     object.require(&["type"]);
     match object

@@ -10,11 +10,11 @@ use axum::response::Response;
 use futures_util::stream::unfold;
 use quillet_core::runs::{LogPage, LoggedEvent, Runs};
 use quillet_core::store::StoreErrorKind;
+use quillet_host::agent::AgentService;
 use tokio::time::Instant;
 
 use super::events::{self, ERROR, Told, frame};
 use super::stream::{PING, Telling, response};
-use crate::agent::AgentService;
 
 /// Events that wait for a log that cannot be written; of more, the oldest are lost to it.
 const MOST_WAITING: usize = 10_000;
@@ -83,7 +83,7 @@ async fn gather(telling: &mut Telling, batch: &mut Vec<LoggedEvent>, sequence: &
     while batch.len() < before + MOST {
         let patience = match (batch.len() > before, before > 0) {
             (true, _) => Some(Duration::ZERO),
-            // What could not be written is tried again, also if nothing comes.
+            // What could not be written is tried again, even if nothing comes.
             (false, true) => Some(PAUSE),
             (false, false) => None,
         };
@@ -203,7 +203,8 @@ impl Reader {
     }
 
     /// Waits a moment; or says, as the last event, that the log cannot be read. That event has no
-    /// number: it is none of the run, which goes on, and who comes back gets those that it missed.
+    /// number: it is none of the run, which goes on, and a client that comes back gets those that
+    /// it missed.
     async fn wait_for_log(&mut self, why: &str, left: Duration) -> Option<Bytes> {
         let since = *self.unread.get_or_insert_with(Instant::now);
         if since.elapsed() < self.waits.patience {

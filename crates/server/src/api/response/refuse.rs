@@ -1,4 +1,5 @@
-//! Answers to requests that do not get a run: their bodies have the seed's shape.
+//! Answers to requests that do not get a run. Their bodies have Chat Shell's shape,
+//! `{"error": {"code", "message", "details"}}`.
 
 use std::time::Duration;
 
@@ -6,11 +7,11 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
+use quillet_host::agent::Refused;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::events::Failure;
-use crate::agent::Refused;
 
 /// A JSON answer with this status.
 pub(super) fn answer(status: StatusCode, body: &impl Serialize) -> Response {
@@ -58,7 +59,7 @@ pub(super) fn refused(refused: &Refused) -> Response {
     )
 }
 
-/// A run that failed, for who does not stream.
+/// A run that failed, for clients that do not stream.
 pub(super) fn failed(failure: &Failure) -> Response {
     let mut response = answer(status(failure.code), &json!({"error": failure}));
     let wait = failure.details.retry_after_s;
@@ -69,7 +70,7 @@ pub(super) fn failed(failure: &Failure) -> Response {
     response
 }
 
-/// Which failure of a run has which status (codes: note 1.10).
+/// The HTTP status of a failed run. The codes are those of `response.error`.
 fn status(code: &str) -> StatusCode {
     match code {
         "invalid_request" | "context_length" | "content_filter" => StatusCode::BAD_REQUEST,

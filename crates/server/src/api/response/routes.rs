@@ -6,6 +6,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use quillet_core::runs::LogPage;
+use quillet_host::agent::{AgentRequest, AgentService, Who};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -15,7 +16,6 @@ use super::cancel::CancelBody;
 use super::events::Teller;
 use super::stream::Telling;
 use super::{fault, log, refuse, schema, stream, whole};
-use crate::agent::{AgentRequest, AgentService, Who};
 use crate::api::body::{self, JsonBody};
 use crate::api::{Id, json as answer_json};
 use crate::error::{ApiError, Problem, problem};
@@ -46,6 +46,7 @@ pub(crate) async fn respond(call: Call, request: Request) -> Result<Response, Ap
         Ok(json) => json,
         Err(error) => return Ok(refuse::unprocessable(&fault::not_json(&error))),
     };
+    // A request may be megabytes long; it is not held along with what is read from it.
     drop(bytes);
     match schema::read(json, agents.parts().models.default_model().is_some()) {
         Ok(request) => Ok(begin(&call, &agents, request).await),
@@ -84,7 +85,7 @@ async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -
         return stream::answer(telling, ping);
     }
     let run = telling.running().run_id().to_owned();
-    agents.tasks.spawn(log::write(agents.clone(), telling));
+    agents.spawn(log::write(agents.clone(), telling));
     log::answer(
         agents.parts().runs.clone(),
         run,
@@ -200,13 +201,13 @@ pub(crate) struct AgentHealth {
     uptime_seconds: u64,
     /// Answers on their way.
     active_streams: u64,
-    /// Where conversations rest.
+    /// Where conversations are stored.
     storage: Storage,
     /// Providers that can be asked.
     model_providers: Vec<String>,
 }
 
-/// Where conversations rest.
+/// Where conversations are stored.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Storage {
     /// What and where it is.
@@ -238,7 +239,7 @@ pub(crate) async fn health(call: Call) -> Result<Response, ApiError> {
     })
 }
 
-/// Whether this process serves, as the origin's probes ask.
+/// Whether this process serves, as probes written for Chat Shell ask.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Serving {
     /// `healthy`, `ready`, `started`, `shutting_down` or `runs_unavailable`.
@@ -300,7 +301,7 @@ fn agents(call: &Call) -> Result<Arc<AgentService>, ApiError> {
 }
 
 impl Call {
-    /// Who asks, as limits and runs know him.
+    /// The client, as limits and runs know it.
     pub(crate) fn who(&self) -> Who {
         self.app.auth.who(self.client)
     }

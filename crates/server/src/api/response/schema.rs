@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use quillet_core::chat::{ChatOptions, ToolChoice, ToolOffer};
 use quillet_core::nearest;
+use quillet_host::agent::{
+    AgentRequest, Attachment, Features, Input, KnowledgeContext, KnowledgePassage, Metadata,
+    ModelSettings, SkillChoice, ToolResult, ToolSettings, Written,
+};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::fault::Faults;
 use super::input::{self, text_of};
 use super::reader::{Object, not_one_of};
-use crate::agent::{
-    AgentRequest, Attachment, Features, Input, KnowledgeContext, KnowledgePassage, Metadata,
-    ModelSettings, SkillChoice, ToolResult, ToolSettings, Written,
-};
 
 /// Longest time that a request may set, in seconds: a day.
 const LONGEST: f64 = 86_400.0;
@@ -81,7 +81,7 @@ fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentReq
     Some(request)
 }
 
-/// Parameters of generation that the provider is told in its own words, or that it refuses.
+/// Parameters of generation that are sent to the provider as they are, which it may refuse.
 fn options(body: &mut Object<'_>) -> ChatOptions {
     const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
     let mut extra = Map::new();
@@ -213,7 +213,8 @@ fn tools(object: &mut Object<'_>) -> ToolSettings {
     settings
 }
 
-/// What switches a tool off has to be read as it was meant: passed over, the tool would be offered.
+/// What switches a tool off has to be read as it was meant: if it were skipped, the tool would be
+/// offered.
 fn switch(listed: &mut Object<'_>, tool: &str, settings: &mut Map<String, Value>) {
     const SWITCH: &str = "enabled";
     let at = listed.place(tool);

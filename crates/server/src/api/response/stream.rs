@@ -13,9 +13,9 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::Response;
 use futures_util::stream::unfold;
 use quillet_agent::AgentEvent;
+use quillet_host::agent::Running;
 
 use super::events::{Teller, Told, frame};
-use crate::agent::Running;
 
 /// A comment, so that no proxy takes a silent stream for dead.
 pub(super) const PING: &[u8] = b": ping\n\n";
@@ -42,7 +42,8 @@ impl Telling {
         &self.running
     }
 
-    /// The next events, at least one; nothing after the terminal one. May be dropped and called again.
+    /// The next events, at least one; nothing after the terminal one. May be dropped and called
+    /// again.
     pub(super) async fn next(&mut self) -> Option<&mut Vec<Told>> {
         self.told.clear();
         if !self.started {
@@ -62,7 +63,7 @@ impl Telling {
         Some(&mut self.told)
     }
 
-    /// The next event of the run as it is, for who folds them.
+    /// The next event of the run as it is, for those who fold them.
     pub(super) async fn next_event(&mut self) -> Option<AgentEvent> {
         self.running.next().await
     }

@@ -1,4 +1,4 @@
-//! A run as one answer, for who does not stream.
+//! A run as one answer, for clients that do not stream.
 
 use axum::http::StatusCode;
 use axum::response::Response;

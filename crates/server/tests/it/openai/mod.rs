@@ -1,5 +1,4 @@
-//! OpenAI's clients and their door, over a provider that plays what the model's name
-//! asks for.
+//! OpenAI's clients and their routes, over a provider that plays what the model's name asks for.
 
 mod chat;
 mod door;

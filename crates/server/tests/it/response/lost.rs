@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_server::agent::AgentOptions;
+use quillet_host::agent::AgentOptions;
 use quillet_store::{RunOptions, StoreOptions};
 use serde_json::json;
 
@@ -57,7 +57,7 @@ async fn a_reader_whose_redis_is_lost_is_told_and_the_run_goes_on() {
     assert!(last.contains("\"code\":\"interrupted\""), "{heard}");
     assert_eq!(heard.matches("event: response.error").count(), 1, "{heard}");
 
-    // Who asks is told the truth while nothing new can begin.
+    // Probes get the truth while nothing new can begin.
     eventually("readiness tells", async || {
         server.get("/ready").await.status == 503
     })

@@ -6,9 +6,9 @@ use std::time::Duration;
 use quillet_agent::Window;
 use quillet_core::chat::{Bytes4, ModelError};
 use quillet_fake_provider::{FakeProvider, Fault, Refusal, Script, Turn, Wire};
+use quillet_host::agent::{Connected, ModelSettings, Models};
 use quillet_llm::Http;
 use quillet_llm::models::ModelConfig;
-use quillet_server::agent::{Connected, ModelSettings, Models};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! What rests: histories over a restart, runs and limits shared by replicas over a real
-//! Redis, and conversations and results of a size.
+//! What is stored: histories over a restart, runs and limits shared by replicas over a real Redis,
+//! and conversations and results of a size.
 
 use std::sync::Arc;
 

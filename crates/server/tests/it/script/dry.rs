@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use quillet_fake_provider::Script;
+use quillet_host::script::ScriptOptions;
 use quillet_script::host::Grants;
-use quillet_server::script::ScriptOptions;
 use serde_json::{Value, json};
 
 use super::served::{Served, options, serve_with};
@@ -65,7 +65,7 @@ async fn served(out: &Path, grants: Grants) -> Served {
         .iter()
         .map(|(name, text)| (name.as_str(), text.as_str()))
         .collect();
-    // Whoever calls it is told that it failed.
+    // Whoever calls it learns that it failed.
     files.push(("tools/lookup.json", "{\"fail\": true}"));
     files.push((
         "prompts/calls.yaml",
@@ -78,7 +78,7 @@ async fn served(out: &Path, grants: Grants) -> Served {
     serve_with(&files, Script::turns([]), options).await
 }
 
-/// The doors that render: each gives the whole answer as text.
+/// The routes that render: each gives the whole answer as text.
 async fn rendered(served: &Served, door: &str, id: &str) -> String {
     let answer = match door {
         "mcp" => {

@@ -1,5 +1,5 @@
-//! JavaScript of stored scripts, the OpenAI door, many runs at once, clients that leave, and
-//! Redis as the store.
+//! JavaScript of stored scripts, the OpenAI-compatible routes, many runs at once, clients that
+//! leave, and Redis as the store.
 
 use std::sync::Arc;
 use std::time::Duration;

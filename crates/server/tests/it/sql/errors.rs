@@ -1,4 +1,4 @@
-//! Every row of the seed's table of errors, over HTTP with a provider that errs.
+//! Every reason why phase 1 can fail, over HTTP with a provider that errs.
 
 use quillet_fake_provider::{Fault, Refusal, Script, Turn};
 use quillet_sql::{ChainMode, SqlConfig};

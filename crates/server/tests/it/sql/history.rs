@@ -51,7 +51,7 @@ async fn pages_lead_to_the_oldest_query() {
     assert!(seen.is_sorted_by(|newer, older| newer > older), "{seen:?}");
 }
 
-/// The origin's cursor is a time.
+/// Clients of table-chat send a time as the cursor.
 #[tokio::test]
 async fn a_page_may_begin_at_a_time() {
     let shop = Shop::sqlite();

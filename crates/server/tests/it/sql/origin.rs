@@ -24,7 +24,8 @@ async fn columns_are_the_keys_of_rows() {
     assert_eq!(asked["model"], "gpt-4o");
 }
 
-/// Its dialog sends every member of the tunnel, also where none is wanted, and the texts of secrets.
+/// Its dialog sends every member of the tunnel, even where none is wanted, and the texts of
+/// secrets.
 #[tokio::test]
 async fn its_dialog_of_tunnels_is_read() {
     let shop = Shop::sqlite();

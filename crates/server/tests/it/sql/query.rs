@@ -42,7 +42,8 @@ async fn rows_come_with_columns_and_exact_values() {
     );
 }
 
-/// Defects 5 and 6 of the origin: LIMIT was appended to the text, and `truncated` meant that.
+/// A LIMIT that is appended to the text breaks on `;` and on comments, and keeps one that is
+/// larger; and `truncated` must not mean that one was appended (table-chat does both).
 #[tokio::test]
 async fn truncated_means_that_rows_were_cut() {
     let shop = Shop::sqlite();
@@ -71,7 +72,8 @@ async fn what_may_not_run_is_refused_with_place_and_mend() {
     let shop = Shop::sqlite();
     let served = Setup::default().with(&shop).await;
     for (sql, part) in [
-        // Defect 4 of the origin: only the first statement was looked at.
+        // Several statements: to check the first alone lets this pass, and the COMMIT makes it
+        // stay.
         ("SELECT 1 LIMIT 1; DELETE FROM orders; COMMIT", "statement"),
         ("DELETE FROM orders", "DELETE"),
         ("SELECT load_extension('x')", "load_extension"),

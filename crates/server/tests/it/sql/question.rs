@@ -9,7 +9,7 @@ use super::shop::Shop;
 const COUNT: &str =
     r#"{"sql": "SELECT count(*) AS n FROM orders", "explanation": "How many orders there are."}"#;
 
-/// Defect 8 of the origin: nothing was read before the first question.
+/// The first question to a database reads its catalogue; nobody has to refresh it first.
 #[tokio::test]
 async fn a_question_becomes_a_query_and_its_account() {
     let shop = Shop::sqlite();
@@ -43,7 +43,7 @@ async fn it_is_run_if_that_is_wished() {
     assert_eq!(history["items"][0]["naturalQuery"], "订单有多少?");
 }
 
-/// Defect 4 of the origin: WITH was refused, since it does not begin with SELECT.
+/// A check of the first word (`SELECT`) would refuse all of these.
 #[tokio::test]
 async fn queries_that_begin_with_with_are_queries() {
     let shop = Shop::sqlite();

@@ -118,7 +118,7 @@ async fn no_answer_and_no_log_has_a_password() {
     assert!(!log.is_empty(), "something is logged");
     let line = log.lines().find(|line| has_one(line));
     assert_eq!(line, None);
-    // It is there: where connections rest, and nowhere else.
+    // It is there: where connections are stored, and nowhere else.
     let kept = served
         .store
         .get(Kind::Database, &[Key::new("shop")])

@@ -7,14 +7,14 @@ use std::time::Duration;
 use quillet_core::chat::{Bytes4, ChatModel};
 use quillet_core::store::{Key, Kind, Store};
 use quillet_fake_provider::{FakeProvider, Script, Turn, Wire};
+use quillet_host::agent::{AgentOptions, AgentParts, AgentService};
+use quillet_host::script::{ScriptModels, ScriptOptions, ScriptService, StoredScripts};
+use quillet_host::sql::{DatabaseTools, StoredPrompts};
 use quillet_llm::RetryPolicy;
 use quillet_llm::models::{ModelSettings, Models, VendorSettings};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_script::host::NoTools;
 use quillet_script::js::Transport;
-use quillet_server::agent::{AgentOptions, AgentParts, AgentService};
-use quillet_server::script::{ScriptModels, ScriptOptions, ScriptService, StoredScripts};
-use quillet_server::sql::{DatabaseTools, StoredPrompts};
 use quillet_server::{Server, ServerConfig, Services};
 use quillet_sql::database::ConnectOptions;
 use quillet_sql::{Databases, Parts, SqlConfig};
@@ -38,7 +38,7 @@ pub(super) struct Setup {
     pub(super) sql: SqlConfig,
     pub(super) answers: Script,
     pub(super) has_model: bool,
-    /// What rests in the store.
+    /// What is in the store.
     pub(super) entries: Vec<(Kind, &'static str, String)>,
 }
 

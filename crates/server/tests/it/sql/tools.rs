@@ -59,7 +59,7 @@ async fn tools_come_and_go_with_their_connections() {
             "db_shop_table_schema"
         ]
     );
-    // Another replica puts one: the store tells of it.
+    // Another replica puts one: the store reports it.
     let text = json!({"url": shop.url()}).to_string();
     let key = quillet_core::store::Key::new("other");
     served.store.put(Kind::Database, &key, &text).await.unwrap();
@@ -281,7 +281,7 @@ fn calling() -> Setup {
     }
 }
 
-/// The rows of the query as the model was told them.
+/// The rows of the query as the model got them.
 fn told(served: &Served) -> String {
     let requests = served.provider.requests();
     let last = requests.last().unwrap().json();

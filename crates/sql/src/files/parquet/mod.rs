@@ -28,7 +28,7 @@ const BATCH_ROWS: u64 = 8_192;
 /// Makes a table of a file.
 ///
 /// # Errors
-/// It is no Parquet, of a compression that is not known, or beyond the limits.
+/// It is not Parquet, has an unknown compression, or is beyond the limits.
 pub(super) fn load(
     path: &Path,
     table: &str,

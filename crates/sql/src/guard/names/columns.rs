@@ -132,7 +132,7 @@ impl Checker<'_> {
     }
 
     /// Whether it is a column's name but for white space and marks. A text would then stand where
-    /// the column was meant, in every row, and nobody would be told.
+    /// the column was meant, in every row, and nobody would notice.
     fn is_misspelt(&self, ident: &Ident) -> bool {
         let letters = |name: &str| -> String {
             let letters = name.chars().filter(|c| c.is_alphanumeric());

@@ -55,7 +55,8 @@ struct Checker<'a> {
     frames: Vec<Frame>,
     /// Tables that are read.
     read: Vec<String>,
-    /// Fields of composite values and names of arguments, which are names but no columns: known by their address.
+    /// Fields of composite values and names of arguments, which are names but no columns: known by
+    /// their address.
     fields: HashSet<*const Expr>,
     /// Columns of tables of the catalogue by their place in it.
     known: HashMap<usize, Rc<Columns>>,

@@ -1,7 +1,7 @@
 //! The catalogue, read from `pg_catalog` in one round of questions that all see the same moment.
 //!
-//! The server is asked for what it has, in the order it has it; what belongs together is put together
-//! here. One join less on a hundred thousand columns is worth more than a short text.
+//! The server is asked for what it has, in the order it has it; what belongs together is put
+//! together here. One join less on a hundred thousand columns is worth more than a short text.
 
 mod assembly;
 mod statements;

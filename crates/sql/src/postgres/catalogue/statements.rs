@@ -2,8 +2,8 @@
 //! search path takes their place; the search path itself stays as it is, so that types are written
 //! as its user would write them.
 //!
-//! Seen are tables, partitioned tables, views, materialized views and foreign tables of which the role
-//! may read at least one column. Partitions are left out: their table stands for them.
+//! Seen are tables, partitioned tables, views, materialized views and foreign tables of which the
+//! role may read at least one column. Partitions are left out: their table stands for them.
 
 /// Version and effective search path.
 pub(super) const SERVER: &str = "
@@ -94,7 +94,8 @@ WHERE k.contype = 'c' AND k.convalidated AND (k.conrelid = 0 OR pg_catalog.array
 AND pg_catalog.pg_column_size(k.conbin) < 100000
 ORDER BY k.oid";
 
-/// One text that changes when a table, a column, a comment, a key, an enum, a default or a right does.
+/// One text that changes when a table, a column, a comment, a key, an enum, a default or a right
+/// does.
 ///
 /// Each row of the system's tables carries the transaction that wrote it last. Hashes of these are
 /// added up, so that no order is needed. Statistics are written in place and

@@ -31,8 +31,8 @@ pub(super) enum Of {
     Seen,
 }
 
-/// Everything that has to be judged, each with the place where it was first met: bytes in the text that
-/// the server read.
+/// Everything that has to be judged, each with the place where it was first met: bytes in the text
+/// that the server read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     pub(super) functions: BTreeMap<(u32, How), Option<usize>>,
@@ -124,8 +124,8 @@ const KINDS: &[&str] = &[
     "XMLEXPR",
 ];
 
-/// Labels that look like an oid and are none, or one that calls nothing: kinds as numbers, places in
-/// the tree, collations, families of operators.
+/// Labels that look like an oid and are none, or one that calls nothing: kinds as numbers, places
+/// in the tree, collations, families of operators.
 const HARMLESS: &[&str] = &[
     "aggcollid",
     "array_collid",
@@ -214,7 +214,7 @@ impl Found {
                 return Err(Strange("a parameter".to_owned()));
             }
             "SQLVALUEFUNCTION" => {
-                // Times, and the names of the database and the schema; the others tell of users.
+                // Times, and the names of the database and the schema; the others reveal users.
                 let op: Option<u32> = node.numbers("op").next();
                 if !op.is_some_and(|op| op <= 8 || op == 13 || op == 14) {
                     self.asks_user.get_or_insert(place(node));

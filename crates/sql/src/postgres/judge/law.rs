@@ -53,7 +53,8 @@ const EXTENSIONS: [&str; 19] = [
     "vector",
 ];
 
-/// Types of the server that hold plain values. The others look names up in the catalogue, or are its rows.
+/// Types of the server that hold plain values. The others look names up in the catalogue, or are
+/// its rows.
 const TYPES: &str = "
 bool bytea char name int8 int2 int2vector int4 text oid tid xid cid oidvector json xml xid8 point lseg
 path box polygon line float4 float8 unknown circle money macaddr inet cidr macaddr8 bpchar varchar date
@@ -62,8 +63,8 @@ regdictionary jsonb jsonpath txid_snapshot pg_snapshot int4range numrange tsrang
 int8range int4multirange nummultirange tsmultirange tstzmultirange datemultirange int8multirange record
 ";
 
-/// Oids of the most common of these and of their arrays (src/include/catalog/pg_type.dat), which need not
-/// be asked about.
+/// Oids of the most common of these and of their arrays (src/include/catalog/pg_type.dat), which
+/// need not be asked about.
 pub(super) const PLAIN: [u32; 42] = [
     16, 17, 18, 19, 20, 21, 23, 25, 26, 27, 114, 142, 199, 700, 701, 790, 1000, 1001, 1003, 1005,
     1007, 1009, 1014, 1015, 1016, 1021, 1022, 1042, 1043, 1082, 1083, 1114, 1115, 1182, 1184, 1185,

@@ -2,9 +2,10 @@
 //! it runs, and that is held against lists.
 //!
 //! In a transaction that is rolled back a temporary view is made over the query. Its rule names
-//! every function, operator, type and relation by oid, whatever names, scopes and notations the text had
-//! ([`tree`], [`found`]). The catalogue says what these are ([`facts`]), and [`law`] what may be. The
-//! rules of the views that are read are followed in the same way, since they run with their owners' rights.
+//! every function, operator, type and relation by oid, whatever names, scopes and notations the
+//! text had ([`tree`], [`found`]). The catalogue says what these are ([`facts`]), and [`law`] what
+//! may be. The rules of the views that are read are followed in the same way, since they run with
+//! their owners' rights.
 //!
 //! On a standby, or without the right to make temporary relations, the server is asked for the same
 //! tree by `debug_print_parse`, which puts it into the server's log as well.
@@ -78,7 +79,7 @@ impl Allowed {
     }
 }
 
-/// Who asks, and what the server can be asked.
+/// The role that asks, and what the server can be asked.
 #[derive(Clone, Debug)]
 pub(super) struct Asker {
     role: String,

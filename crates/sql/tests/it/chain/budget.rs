@@ -94,7 +94,7 @@ async fn a_small_schema_is_shown_whole() {
     assert_eq!(generated.selected_tables.len(), 20);
     assert!(!generated.fallback_used);
     assert_eq!(generated.tokens.saved, 0);
-    // The seed counts tables, whatever they cost.
+    // `ChainMode::Seed` counts tables, whatever they cost.
     let seed = SqlConfig {
         chain: ChainMode::Seed,
         ..SqlConfig::default()

@@ -127,7 +127,7 @@ impl Judge for Everything {
     }
 }
 
-/// The seed's prompts, settings and order, as the model gets them.
+/// Prompts, settings and their order as table-chat documents them, as the model gets them.
 #[tokio::test]
 async fn both_phases_ask_as_the_seed_says() {
     let vectors = vectors();

@@ -29,8 +29,8 @@ fn orders(schema: &str) -> Table {
     }
 }
 
-/// Defects 1 and 2 of the origin: a qualified name brought tables of other schemas along, and
-/// comments and keys were left out.
+/// A qualified name must not bring tables of other schemas along, and comments and keys must not be
+/// left out (table-chat does both).
 #[test]
 fn a_table_is_shown_alone_with_its_comments_and_keys() {
     let tables = vec![orders("sales"), orders("archive")];

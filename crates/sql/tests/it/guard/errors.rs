@@ -1,4 +1,4 @@
-//! Errors say what, where and how to mend it.
+//! Errors say what, where and how to fix it.
 
 use quillet_sql::Dialect::{self, MySql, PostgreSql, Sqlite};
 use quillet_sql::guard::{Mode, Policy, check, codes};

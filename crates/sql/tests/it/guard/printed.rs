@@ -171,7 +171,7 @@ fn limits_are_set_where_they_belong() {
     }
 }
 
-/// What runs passes again and stays as it is: reading it anew finds nothing to change.
+/// What runs passes again and stays as it is: reading it again finds nothing to change.
 #[test]
 fn what_runs_passes_again() {
     for (dialect, sql) in [

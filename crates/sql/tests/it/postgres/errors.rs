@@ -1,4 +1,4 @@
-//! Errors say what, where and how to mend it.
+//! Errors say what, where and how to fix it.
 
 use std::time::Duration;
 

@@ -50,9 +50,9 @@ SELECT CASE WHEN EXISTS (SELECT FROM pg_stat_activity WHERE application_name = '
     UNION ALL SELECT 'f' || name FROM pg_ls_dir('/tmp') name WHERE name LIKE 'pgx%'
 ) parts(part)"#;
 
-/// Denied cases that the driver alone lets a superuser run. All of them leave the database as it is; each
-/// is kept out by the guard, and the first two groups by a role without such rights as well
-/// (`check` warns of others).
+/// Denied cases that the driver alone lets a superuser run. All of them leave the database as it
+/// is; each is kept out by the guard, and the first two groups by a role without such rights as
+/// well (`check` warns of others).
 const ONLY_OTHER_LAYERS: &[(&str, &str)] = &[
     (
         "po-205",

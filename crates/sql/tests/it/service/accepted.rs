@@ -12,7 +12,7 @@ const ANSWER: &str = r#"{"sql": "SELECT count(*) AS n FROM customers"}"#;
 const QUESTION: &str = "How many customers live in Oslo?";
 const RIGHT: &str = "SELECT count(*) AS residents FROM customers WHERE city = 'Oslo'";
 
-/// What the model is told for a question.
+/// What is sent to the model for a question.
 async fn told(databases: &Databases, model: &Arc<Scripted>, name: &str, question: &str) -> String {
     databases.generate(name, question).await.unwrap();
     let asked = model.asked();

@@ -78,7 +78,7 @@ async fn a_name_that_is_not_known_is_looked_for_once_more() {
     assert!(error.help().unwrap().contains("refunds"), "{error:?}");
 }
 
-/// Who gives a wrong password does not see what another one was shown.
+/// Whoever gives a wrong password does not see what another one was shown.
 #[tokio::test]
 async fn a_kept_catalogue_is_not_for_those_who_are_refused() {
     let shop = Shop::open(Dialect::MySql);

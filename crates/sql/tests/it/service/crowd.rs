@@ -65,7 +65,7 @@ async fn more_queries_than_connections_are_all_answered() {
     );
 }
 
-/// Who waits too long is told what was busy, and which setting says how much may be.
+/// Whoever waits too long learns what was busy, and which setting bounds it.
 #[tokio::test]
 async fn nobody_waits_for_ever() {
     let postgres = Postgres::start();

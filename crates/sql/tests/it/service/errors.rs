@@ -1,4 +1,4 @@
-//! Every row of the seed's table of errors, on each database, with a scripted model.
+//! Every reason why phase 1 can fail, on each database, with a scripted model.
 
 use std::sync::Arc;
 

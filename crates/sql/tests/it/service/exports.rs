@@ -1,4 +1,4 @@
-//! Files of a query's rows: who may mend it, what stops it, what is kept of it.
+//! Files of a query's rows: who may repair it, what stops it, what is kept of it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Values of columns: which are known, who is told, and what is never read.
+//! Values of columns: which are known, to whom they are shown, and what is never read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +86,7 @@ async fn tells_values(dialect: Dialect) {
     assert!(databases.sample("shop").await.unwrap() >= 4, "{dialect}");
 
     let plain = told(&databases, &model, "how many sales are there?").await;
-    // Few values that come again and again are told whole, and no others.
+    // Few values that come again and again are shown whole, and no others.
     assert!(
         line(&plain, "status").contains("e.g. 'IN_PROGRESS', 'OPEN', 'PAID'"),
         "{dialect}: {plain}"

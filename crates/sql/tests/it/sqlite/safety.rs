@@ -39,7 +39,8 @@ fn cases(file: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Every file beside the database, with its bytes, and what the cases would leave in the folder for temporary files.
+/// Every file beside the database, with its bytes, and what the cases would leave in the folder for
+/// temporary files.
 fn traces(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
     let mut traces = BTreeMap::new();
     for file in std::fs::read_dir(folder.path()).unwrap() {

@@ -1,4 +1,4 @@
-//! Phase 1: an answer of a model and the tables that it chooses, by the seed's chain.
+//! Phase 1: an answer of a model and the tables that it chooses, by `ChainMode::Seed`.
 
 use std::sync::Arc;
 

@@ -28,7 +28,7 @@ pub struct FStringFormat {
     rules: Rules,
 }
 
-/// Who says what a template may have.
+/// Whose rules say what a template may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Rules {
     #[default]

@@ -87,7 +87,7 @@ impl GoFunction {
     }
 }
 
-/// Why a native function gave no value.
+/// The error of a native function.
 #[derive(Debug)]
 pub enum FunctionError {
     /// An error as Go would return it: the executor adds `error calling NAME: `.

@@ -1,4 +1,4 @@
-//! The format's door: options, compiling a set of sources, evaluating one.
+//! The format's entry points: options, compiling a set of sources, evaluating one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};

@@ -11,7 +11,7 @@ use super::ast::{Arm, Body};
 use super::eval::{Scope, Val};
 use crate::{ErrorKind, RenderError, Stop, structure};
 
-/// What a helper gives.
+/// The result of a helper.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// A value: to be printed, escaped where the format escapes, or to be used

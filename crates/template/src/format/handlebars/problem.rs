@@ -34,7 +34,7 @@ impl Problem {
         }
     }
 
-    /// Adds how to mend it.
+    /// Adds how to fix it.
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self

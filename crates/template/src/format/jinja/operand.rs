@@ -306,8 +306,8 @@ impl Evaluator<'_, '_> {
 
     // Looking into values.
 
-    /// `subject.name`: `None` if there is no such thing. A method goes before
-    /// a key of the same name, as in Python.
+    /// `subject.name`: `None` if there is no such thing. A method wins over a key of the same name,
+    /// as in Python.
     pub(super) fn attribute(
         &mut self,
         subject: &Value,

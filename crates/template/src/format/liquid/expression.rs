@@ -264,7 +264,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// `call: 'name'` calls the function of that name, also where a filter has it.
+/// `call: 'name'` calls the function of that name, even where a filter has it.
 fn called_by_name(mut call: FilterCall) -> FilterCall {
     let is_name = |expr: &Expr| matches!(expr.kind, ExprKind::Text(_));
     if &*call.name != "call" || !call.positional.first().is_some_and(is_name) {

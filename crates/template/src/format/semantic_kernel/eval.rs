@@ -72,7 +72,7 @@ impl<'v> Evaluator<'_, '_, 'v> {
         self.encoding.unwrap_or_default().dialect
     }
 
-    /// Python refuses to encode lists and objects, also those that nobody reads.
+    /// Python refuses to encode lists and objects, including those that nobody reads.
     fn check_encodable(&mut self) -> Result<(), Stop> {
         let Some(encoding) = self.encoding else {
             return Ok(());

@@ -20,7 +20,8 @@ pub(crate) struct Outcome {
     pub(crate) actual: String,
     /// Whether the output is the same, or it is an error at the same stage.
     pub(crate) passed: bool,
-    /// For expected errors whose text is normative: whether the reason, and the whole message, are the same.
+    /// For expected errors whose text is normative: whether the reason, and the whole message, are
+    /// the same.
     pub(crate) texts: Option<(bool, bool)>,
 }
 

@@ -11,7 +11,7 @@ use super::super::{Shape, Work, failure};
 use super::workspace::{Refusal, Workspace};
 use super::{blocking, count, word};
 
-/// Lines that one call gives at most.
+/// Lines that one call gives at most, as in Chat Shell.
 const MOST_LINES: u64 = 500;
 /// Bytes of text that one call gives; more lines come with the next.
 const MOST_TEXT: usize = 256 << 10;

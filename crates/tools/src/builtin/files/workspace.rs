@@ -73,7 +73,7 @@ impl Workspace {
     }
 }
 
-/// Refuses what can be told from the path alone, with the mend.
+/// Refuses what the path alone shows to be wrong, with the fix.
 fn within(path: &str) -> Result<(), Refusal> {
     let refuse = |why: &str| {
         let why = format!("{path:?} {why}");
@@ -97,7 +97,7 @@ fn refusal(path: &str, error: &io::Error) -> Refusal {
             ToolErrorKind::Arguments,
             "does not exist (list_files shows what does)".to_owned(),
         ),
-        // How an escape by a link is told.
+        // The error for an escape by a link.
         io::ErrorKind::PermissionDenied => (
             ToolErrorKind::Refused,
             "may not be read, or leads out of the workspace".to_owned(),

@@ -18,7 +18,8 @@ impl Default for Calls {
     }
 }
 
-/// Parts of the window, in percent, that what was read may fill.
+/// Parts of the window, in percent, that what was read may fill before the model is warned, and
+/// before it gets no more; Chat Shell's.
 const WARNED: u64 = 70;
 const REJECTED: u64 = 90;
 

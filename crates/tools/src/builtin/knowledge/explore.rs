@@ -14,7 +14,8 @@ use super::{KnowledgeBase, id, tokens};
 /// Documents of one list, and of one call that reads.
 const MOST_LISTED: usize = 1_000;
 const MOST_READ: usize = 20;
-/// Characters that one call gives, of all its documents together.
+/// Characters that one call gives, of all its documents together; as many as Chat Shell gives of
+/// one.
 const MOST_CHARACTERS: u64 = 500_000;
 
 pub(super) static LIST: LazyLock<Shape> = LazyLock::new(|| {

@@ -6,10 +6,10 @@ use serde_json::Value as Json;
 use super::search::sources;
 use super::{KnowledgeBase, tokens};
 
-/// The part of the window, in percent, that documents may fill to be put into the
-/// prompt.
+/// The part of the window, in percent, that documents may fill to be put into the prompt; Chat
+/// Shell's.
 const FITS: u64 = 30;
-/// Passages that say how well they fit have to fit so well.
+/// Passages that say how well they fit have to fit so well; Chat Shell's.
 const LEAST_SCORE: f64 = 0.5;
 
 /// Documents for a prompt.

@@ -1,6 +1,6 @@
-//! `knowledge_base_search`, `kb_ls` and `kb_head`: the documents that a request
-//! allows, here or behind the origin's HTTP interface, and
-//! the bounds on how much of them one conversation may read.
+//! `knowledge_base_search`, `kb_ls` and `kb_head`: the documents that a request allows, here or
+//! behind Chat Shell's HTTP interface, and the bounds on how much of them one conversation may
+//! read.
 
 mod budget;
 mod explore;
@@ -105,7 +105,7 @@ impl KnowledgeBase {
     }
 }
 
-/// A collection as results name it: a number where it is one, as the origin's are.
+/// A collection as results name it: a number where it is one, as Chat Shell's are.
 fn id(collection: &str) -> Json {
     match collection.parse::<i64>() {
         Ok(number) => number.into(),
@@ -113,8 +113,8 @@ fn id(collection: &str) -> Json {
     }
 }
 
-/// Tokens of a text, about: four letters each, and one for each character of
-/// scripts that have no such letters. The origin takes four characters of any.
+/// Tokens of a text, about: four letters each, and one for each character of scripts that have no
+/// such letters: four characters to a token would count Chinese as a quarter of what it is.
 fn tokens(text: &str) -> u64 {
     let plain = text.bytes().filter(u8::is_ascii).count();
     let others = text.chars().count() - plain;

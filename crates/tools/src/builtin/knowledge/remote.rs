@@ -1,5 +1,4 @@
-//! The origin's interface to its knowledge bases: POSTs of JSON below
-//! `/api/internal/rag`.
+//! Chat Shell's interface to its knowledge bases: POSTs of JSON below `/api/internal/rag`.
 
 use std::sync::Arc;
 use std::time::Duration;

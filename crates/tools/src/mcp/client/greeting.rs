@@ -1,10 +1,10 @@
 //! What takes its time at a server and is then there for all calls: the session, the list
 //! of tools.
 //!
-//! A program can take seconds to say anything, and one that says nothing takes all the time
-//! that it is given. So one attempt at a time runs as a task of its own. Callers wait for the
-//! first, but not for longer than they should; after one failed they wait for none: they are
-//! told at once why, and the next attempt runs behind them, each time a while later.
+//! A program can take seconds to say anything, and one that says nothing takes all the time that it
+//! is given. So one attempt at a time runs as a task of its own. Callers wait for the first, but
+//! not for longer than they should; after one failed they wait for none: they get the reason at
+//! once, and the next attempt runs in the background, each time a while later.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,7 +46,7 @@ impl Patience {
         }
     }
 
-    /// From now on servers are greeted ahead; tells whether they were before.
+    /// From now on servers are greeted ahead; says whether they were before.
     pub(crate) fn look_ahead(&self) -> bool {
         self.ahead.swap(true, Ordering::Relaxed)
     }
@@ -55,7 +55,8 @@ impl Patience {
         self.ahead.load(Ordering::Relaxed)
     }
 
-    /// How long a caller waits. Who greets nobody ahead runs once and has nothing better to do.
+    /// How long a caller waits. A process that greets no server ahead runs once and has nothing
+    /// better to do than to wait.
     fn wait(&self) -> Duration {
         match self.wait {
             Some(wait) => wait,
@@ -192,6 +193,7 @@ impl<T: Clone + Send + 'static> Greeting<T> {
         {
             state.attempt = None;
         }
+        // Under the lock, so that an attempt that ends from here on is noticed.
         let ended = self.shared.ended.subscribe();
         let now = Instant::now();
         let begun = match (&state.attempt, &state.failure) {
@@ -217,6 +219,7 @@ impl<T: Clone + Send + 'static> Greeting<T> {
     where
         F: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
+        // Weak: dropping the greeting is what ends an attempt.
         let shared = Arc::downgrade(&self.shared);
         let task = tokio::spawn(async move {
             let made = making.await;

@@ -87,8 +87,8 @@ impl Server {
             .await
     }
 
-    /// Greets the server and lists its tools behind the caller, so that the first call finds
-    /// both done. Called within a runtime.
+    /// Greets the server and lists its tools in the background, so that the first call finds both
+    /// done. Called within a runtime.
     pub(crate) fn greet(self: &Arc<Self>) {
         let server = self.clone();
         tokio::spawn(async move {
@@ -142,7 +142,7 @@ fn last_words(line: &Mutex<String>) -> String {
 enum Start {
     /// Its own words are enough.
     Known(ToolError),
-    /// To be told with the server's name and last words.
+    /// To be reported with the server's name and last words.
     Failed(String),
 }
 
@@ -243,6 +243,7 @@ async fn listen(program: String, stderr: ChildStderr, last_line: Arc<Mutex<Strin
     const LONGEST: u64 = 4096;
     let mut reader = BufReader::new(stderr);
     loop {
+        // In pieces: a program that never ends its line must not fill the memory.
         let mut line = Vec::new();
         match (&mut reader)
             .take(LONGEST)

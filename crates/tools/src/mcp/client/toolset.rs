@@ -1,5 +1,5 @@
-//! The tools of MCP servers as agents get them: all that a server lists. Servers
-//! are listed side by side; one that fails is told and left out.
+//! The tools of MCP servers as agents get them: all that a server lists. Servers are listed side by
+//! side; one that fails is reported and left out.
 
 use std::sync::Arc;
 
@@ -39,15 +39,15 @@ impl Tools {
         McpTools { tools, warnings }
     }
 
-    /// Greets these servers behind the caller, and keeps them; from now on every server that
-    /// a definition names is greeted when it is named first. A service does this at its
-    /// start, so that no request waits for a server. Called within a runtime.
+    /// Greets these servers in the background, and keeps them; from now on every server that a
+    /// definition names is greeted when it is named first. A service does this at its start, so
+    /// that no request waits for a server. Called within a runtime.
     pub fn greet(&self, servers: &McpServers) {
         self.servers.look_ahead();
         // Another session for each task: those are greeted when they are named.
         let whole = servers.servers.iter();
         for wanted in whole.filter(|wanted| !wanted.waits_for_data()) {
-            // What is wrong with it is told when its tools are listed.
+            // What is wrong with it is reported when its tools are listed.
             if let Ok(endpoint) = self.endpoint(wanted) {
                 self.servers.keep(endpoint);
             }
@@ -224,8 +224,8 @@ impl McpTool {
         Ok(ToolAnswer { value, images })
     }
 
-    /// What the model reads of a failure: the origin's words, so that it knows
-    /// which of its tools is at fault.
+    /// What the model reads of a failure: Chat Shell's words, with the tool's name, so that it
+    /// knows which of its tools is at fault.
     fn told(&self, error: ToolError, waited: f64) -> ToolError {
         let name = &self.spec.name;
         let for_model = match error.kind {
@@ -236,7 +236,7 @@ impl McpTool {
     }
 }
 
-/// The beginning of an error's text: long enough for a model to mend its call.
+/// The beginning of an error's text: long enough for a model to correct its call.
 fn beginning(text: &str) -> &str {
     const MOST: usize = 4_000;
     match text.char_indices().nth(MOST) {
@@ -262,9 +262,8 @@ fn pictures(content: &[ContentBlock]) -> Vec<MediaUrl> {
     content.iter().filter_map(picture).collect()
 }
 
-/// The blocks of a result as text. Media is named and left out: in base64 a model
-/// reads noise, and a picture's worth of it fills its window. Pictures that go beside the
-/// text are only named.
+/// The blocks of a result as text. Media is named and left out: in base64 a model reads noise, and
+/// a picture's worth of it fills its window. Pictures that come with the text are only named.
 fn readable(content: &[ContentBlock], shown: bool) -> String {
     let text = |given: &ContentBlock| match given {
         ContentBlock::Image(image) if shown && PICTURES.contains(&image.mime_type.as_str()) => {

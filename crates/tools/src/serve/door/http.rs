@@ -10,13 +10,13 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use super::handler::Handler;
 use crate::serve::{HttpAnswer, Offer};
 
-/// The door for MCP clients on an HTTP server. Whoever mounts it decides who may come
-/// in: hosts, origins and keys are not looked at here.
+/// The endpoint for MCP clients on an HTTP server. Whoever mounts it decides who may call it:
+/// hosts, origins and keys are not looked at here.
 #[derive(Clone)]
 pub struct HttpDoor(StreamableHttpService<Handler, NeverSessionManager>);
 
 impl HttpDoor {
-    /// A door to what is offered. Requests of more than `request_bytes` are refused.
+    /// An endpoint that serves what is offered. Requests of more than `request_bytes` are refused.
     #[must_use]
     pub fn new(offer: Arc<dyn Offer>, request_bytes: usize) -> Self {
         // Without sessions every request stands for itself, so that replicas need

@@ -1,4 +1,4 @@
-//! Doors for MCP clients: standard input and output, and HTTP.
+//! What MCP clients connect to: standard input and output, and HTTP.
 
 mod handler;
 mod http;
@@ -13,7 +13,7 @@ use super::Offer;
 use handler::Handler;
 pub use http::HttpDoor;
 
-/// Whether this build has doors for MCP clients.
+/// Whether this build serves MCP clients.
 pub const AVAILABLE: Result<(), Missing> = Ok(());
 
 /// Serves one client on standard input and output until it closes them. Nothing else

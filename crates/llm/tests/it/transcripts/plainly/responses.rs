@@ -18,7 +18,7 @@ pub fn read(pieces: &[Value]) -> Plain {
     };
     let mut items = last["output"].as_array().cloned().unwrap_or_default();
     if items.is_empty() {
-        // Some doors leave the final list empty.
+        // Some servers leave the final list empty.
         let done = pieces
             .iter()
             .filter(|piece| piece["type"] == "response.output_item.done");

@@ -24,7 +24,7 @@ pub(super) struct Teller {
     has_begun: bool,
     /// Number of the next event.
     sequence: u64,
-    /// Whether the turn comes along in its provider's own words.
+    /// Whether the turn is also given as its provider wrote it.
     with_native: bool,
     native: Option<NativeTurn>,
     reason: FinishReason,
@@ -239,7 +239,7 @@ impl Teller {
         }
     }
 
-    /// Reasoning of which nothing was told.
+    /// Reasoning of which nothing was sent.
     fn add_unspoken(&mut self, encrypted: Option<String>, out: &mut Vec<u8>) {
         let index = self.items.len();
         let mut item = Item::new(&self.object.id, index, Kind::Reasoning(encrypted));

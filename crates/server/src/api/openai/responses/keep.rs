@@ -5,18 +5,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_core::session::{Sessions, Turn};
 use quillet_core::{BoxFuture, Message, Role};
+use quillet_host::agent::Who;
 use quillet_prompt::ServiceError;
 use serde_json::{Map, Value};
 
 use super::wish::Wish;
-use crate::agent::Who;
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 
 /// The turn that holds the object itself; the last of its session.
 const OBJECT: &str = "object";
 
-/// What is kept of one response.
+/// What is stored of one response.
 #[derive(Debug)]
 pub(super) struct Keeper {
     sessions: Option<Arc<dyn Sessions>>,
@@ -39,7 +39,7 @@ impl Keeper {
         }
     }
 
-    /// Whether this response is kept.
+    /// Whether this response is stored.
     pub(super) fn is_on(&self) -> bool {
         self.store && self.sessions.is_some()
     }
@@ -72,7 +72,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps the response. That it is not kept is for the operator to know; the answer
+    /// Keeps the response. That it could not be stored is for the operator to know; the answer
     /// itself was given.
     pub(super) fn keep(
         &mut self,
@@ -106,7 +106,7 @@ impl Keeper {
     }
 }
 
-/// The object of a response that is kept.
+/// The object of a stored response.
 pub(super) async fn find(call: &Call, id: &str) -> Result<Value, ApiError> {
     let agents = call.app.agents.as_ref().ok_or_else(|| unknown(id))?;
     given(id)?;

@@ -1,8 +1,8 @@
-//! `POST /v1/responses` and what is kept of it.
+//! `POST /v1/responses` and what is stored of it.
 //!
-//! A response is kept as a session: the whole conversation up to and with the answer,
-//! and last the object itself as the client got it. So a chain of responses does not
-//! break when an earlier one is deleted.
+//! A response is stored as a session: the whole conversation up to and with the answer, and last
+//! the object itself as the client got it. So a chain of responses does not break when an earlier
+//! one is deleted.
 
 mod events;
 mod items;
@@ -62,8 +62,8 @@ pub(crate) async fn create_response(call: Call, request: Request) -> Result<Resp
     json(&answer)
 }
 
-/// Puts what was said before between the instructions and the new input, and tells the
-/// keeper what of it all is kept: instructions hold for one response only.
+/// Puts what was said before between the instructions and the new input, and says which part of it
+/// all is to be stored: instructions hold for one response only.
 async fn go_on(asked: &mut Asked, wish: &Wish, keeper: &mut Keeper) -> Result<(), ApiError> {
     let messages = &mut asked.request.messages;
     let first = usize::from(wish.has_instructions).min(messages.len());

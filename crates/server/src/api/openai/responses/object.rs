@@ -1,4 +1,5 @@
-//! The response as an object.
+//! The object `response` of OpenAI's Responses API, which begins empty, is repeated in events and
+//! ends complete.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -71,7 +72,7 @@ impl Object {
         self.set("usage", usage.map_or(Value::Null, spent));
     }
 
-    /// The answer has failed. What it had cost until then is told all the same.
+    /// The answer has failed. The usage until then is reported all the same.
     pub(super) fn fail(&mut self, error: &ApiError, output: Vec<Value>, usage: Option<Usage>) {
         let body = super::super::error::body(error).error;
         let code = body.code.unwrap_or_else(|| body.r#type.to_owned());

@@ -1,4 +1,5 @@
-//! What a request says that no model is told.
+//! Members of a Responses request that are for this server and not for the model: what to keep,
+//! what to go on with, what to repeat.
 
 use serde_json::{Map, Value, json};
 
@@ -39,16 +40,16 @@ const OURS: [&str; 6] = [
     "conversation",
 ];
 
-/// What a request says that no model is told.
+/// What a request asks of the server, apart from what the model gets.
 #[derive(Debug)]
 pub(super) struct Wish {
     /// What the response repeats.
     pub(super) repeated: Map<String, Value>,
     /// The response that this one goes on with.
     pub(super) previous: Option<String>,
-    /// Whether the response is to be kept. Default true, as OpenAI's.
+    /// Whether the response is to be stored. Default true, as OpenAI's.
     pub(super) store: bool,
-    /// Whether the turn comes along in its provider's own words.
+    /// Whether the turn is also given as its provider wrote it.
     pub(super) with_native: bool,
     /// Whether the first message are the instructions.
     pub(super) has_instructions: bool,

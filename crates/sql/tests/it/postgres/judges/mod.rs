@@ -1,9 +1,9 @@
 //! What passes the guard of the text and the second judge calls nothing that is not permitted:
 //! held by queries out of a grammar, on a real server, as its owner and as a reader.
 //!
-//! What a query would call is learned in another way than the judge does: from EXPLAIN (VERBOSE), which
-//! writes each call out; from the server's count of calls of users' functions; and from what is left
-//! behind: rows, locks, slots, large objects, sequences, other people's sessions.
+//! What a query would call is learned in another way than the judge does: from EXPLAIN (VERBOSE),
+//! which writes each call out; from the server's count of calls of users' functions; and from what
+//! is left behind: rows, locks, slots, large objects, sequences, other people's sessions.
 //!
 //! Each query goes to the second judge whether or not the guard lets it through, so that either is
 //! tried as the only wall. `scripts/trials judges` runs many.
@@ -67,7 +67,8 @@ SELECT part FROM (
     UNION ALL SELECT 'd' || name FROM pg_ls_dir('.') AS name
 ) AS parts(part)"#;
 
-/// Names in a plan that stand before brackets and are no functions, or that only syntax and casts call.
+/// Names in a plan that stand before brackets and are no functions, or that only syntax and casts
+/// call.
 const SYNTAX: &[&str] = &[
     "coalesce",
     "greatest",

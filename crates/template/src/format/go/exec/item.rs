@@ -17,7 +17,8 @@ pub(super) enum Item<'a> {
     Nil,
     /// A variable of the caller, never [`Value::Null`]; whether it came through an interface.
     Core(&'a Value, bool),
-    /// A value that the evaluation made, never [`GoValue::Nil`]; whether it came through an interface.
+    /// A value that the evaluation made, never [`GoValue::Nil`]; whether it came through an
+    /// interface.
     Own(GoValue, bool),
     /// The result of a call that has not been made yet.
     Pending,

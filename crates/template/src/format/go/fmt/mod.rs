@@ -1,8 +1,8 @@
 //! Go's fmt: how values are printed.
 //!
-//! Text is appended to a buffer that may not grow past `limit` bytes; who calls
-//! turns [`Full`] into the error of the bound that the buffer belongs to.
-//! Addresses are not printed: where Go would show one, the verb is refused.
+//! Text is appended to a buffer that may not grow past `limit` bytes; the caller turns [`Full`]
+//! into the error of the bound that the buffer belongs to. Addresses are not printed: where Go
+//! would show one, the verb is refused.
 
 mod float;
 mod integer;

@@ -1,9 +1,8 @@
 //! Functions on regular expressions.
 //!
-//! Compiled patterns are kept for the process, a few dozen of them: a pattern
-//! in a loop, or in a template that is rendered a thousand times, is compiled
-//! once. Matching is linear in the text but slower the larger the pattern, so
-//! a match is paid for by both.
+//! Compiled patterns are cached for the process, a few dozen of them: a pattern in a loop, or in a
+//! template that is rendered a thousand times, is compiled once. Matching is linear in the text but
+//! slower the larger the pattern, so a match is paid for by both.
 
 use std::sync::{Arc, LazyLock};
 

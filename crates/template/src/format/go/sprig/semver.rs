@@ -267,7 +267,7 @@ impl Constraint {
     }
 
     fn check(&self, version: &Version) -> bool {
-        // Who asks for releases gets none that is not out yet.
+        // A constraint without a pre-release matches releases only.
         let early = !version.prerelease.is_empty() && self.version.prerelease.is_empty();
         if early && (self.operator != Operator::NotEqual || self.given < 3) {
             return false;

@@ -1,9 +1,9 @@
 //! Letter case by words: the rules of the two Go libraries that Sprig leans on
 //! (xstrings 1.5 for snake, kebab and camel case; goutils for the rest).
 //!
-//! Texts here are characters. Go's own quirks with bytes (`initials` and
-//! `nospace` take every byte for a character) are kept, since a port that
-//! mends them prints other prompts than the Go host did.
+//! Texts here are characters. Go's own quirks with bytes (`initials` and `nospace` take every byte
+//! for a character) are kept, since a port that corrects them prints other prompts than the Go host
+//! did.
 
 /// How a piece of text looks to the word splitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@ pub struct ChatPrompt {
     pub structured: bool,
 }
 
-/// Why a text is refused. Only Python refuses any.
+/// The error of a text that is refused as a chat prompt. Only Python refuses any.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ChatPromptError {

@@ -1,0 +1,412 @@
+//! From a request to everything that a run needs.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use quillet_agent::{AgentError, Limits, Run, Skills, Source};
+use quillet_core::chat::{ChatOptions, ToolOffer};
+use quillet_core::trace::Tracer;
+use quillet_core::{Content, ContentPart, Message, Role};
+use quillet_tools::builtin::{KnowledgeBase, KnowledgeScope};
+use tokio_util::sync::CancellationToken;
+
+use super::history::{self, Past};
+use super::offer::{self, Offered};
+use super::{
+    AgentRequest, AgentService, Connected, DEFAULT_MAX_TOKENS, Input, prompt, question, stored,
+};
+
+/// Pictures of one result that a model is shown.
+const MOST_RESULT_IMAGES: usize = 8;
+
+/// A run that can go, and what its session gets.
+pub(super) struct Prepared {
+    pub(super) run: Run,
+    pub(super) session: Option<String>,
+    /// What was asked, as the session keeps it.
+    pub(super) asked: Vec<Message>,
+    /// Whether the session ends with this question already.
+    pub(super) is_asked_again: bool,
+    /// The provider.
+    pub(super) provider: String,
+    /// Where the documents are from that are in the question.
+    pub(super) sources: Vec<Source>,
+    /// What whoever asks should know.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Collects what a run needs: model, history, prompt, tools, skills.
+pub(super) async fn prepare(
+    service: &AgentService,
+    mut request: AgentRequest,
+    id: &str,
+    stop: CancellationToken,
+) -> Result<Prepared, AgentError> {
+    let agent = stored::find(service, &request).await?;
+    let name = stored::name(&request);
+    let name = name.map(str::to_owned);
+    if let Some(agent) = &agent {
+        stored::lay_under(service, agent, &mut request, id).await?;
+    }
+    let connected = service.parts.models.connect(request.model.as_ref())?;
+    let session = request.session_id();
+    let mut input = std::mem::take(&mut request.input);
+    let documents = documents(service, &request, &connected, &mut input).await?;
+    let mut talk = conversation(service, &request, input, session.as_deref()).await?;
+    let is_asked_again =
+        talk.is_loaded && history::is_asked_again(&talk.past.messages, &talk.asked);
+    if is_asked_again {
+        talk.past.messages.pop();
+    }
+    let permitted = agent.as_ref().map(|agent| &agent.tools);
+    let knowledge = documents.knowledge.as_ref();
+    let offered = offer::collect(service, &request, permitted, knowledge).await?;
+    let mut client_tools = request.tools.custom.clone();
+    if request.features.clarification {
+        client_tools.push(prompt::clarify());
+    }
+    no_doubles(&offered.tools, &client_tools)?;
+    no_strangers(&connected.provider, &client_tools)?;
+    let agent = agent.unwrap_or_default();
+    let configured = service.options.limits.clone();
+    let run = Run {
+        id: id.into(),
+        agent: name,
+        model: connected.model,
+        model_name: Some(connected.name.clone()).filter(|name| !name.is_empty()),
+        system: prompt::system(&request, talk.system),
+        history: talk.past.messages,
+        input: talk.asked.clone(),
+        skills: skills(&offered, &request, talk.past.skills),
+        tools: offered.tools,
+        client_tools,
+        silent_exit: request.metadata.is_subscription,
+        options: options(&request, agent.options, connected.window.output),
+        window: connected.window,
+        counter: connected.counter,
+        limits: Limits {
+            result_images: match service.parts.models.takes_images(&connected.name) {
+                true => MOST_RESULT_IMAGES,
+                false => 0,
+            },
+            summarize: agent.features.summarize.unwrap_or(configured.summarize),
+            ..limits(agent.limits.over(configured), &request)
+        },
+        tracer: tracer(service),
+        parent_span: None,
+        cancelled: Box::pin(async move { stop.cancelled().await }),
+    };
+    Ok(Prepared {
+        run,
+        session,
+        asked: talk.asked,
+        is_asked_again,
+        provider: connected.provider,
+        sources: documents.sources,
+        warnings: [request.warnings, offered.warnings].concat(),
+    })
+}
+
+/// The documents that a request may read.
+#[derive(Default)]
+struct Documents {
+    /// To be searched by the model; nothing where they are in the question already.
+    knowledge: Option<Arc<KnowledgeBase>>,
+    sources: Vec<Source>,
+}
+
+/// Few documents are put into the question whole; of more the model gets tools to
+/// search them.
+async fn documents(
+    service: &AgentService,
+    request: &AgentRequest,
+    connected: &Connected,
+    input: &mut Input,
+) -> Result<Documents, AgentError> {
+    let metadata = &request.metadata;
+    if metadata.knowledge_base_ids.is_empty() {
+        return Ok(Documents::default());
+    }
+    let scope = KnowledgeScope {
+        collections: metadata.knowledge_base_ids.clone(),
+        documents: metadata.document_ids.clone(),
+        window: connected.window.context,
+        saved_for: metadata.user_subtask_id,
+    };
+    let found = service
+        .parts
+        .tools
+        .knowledge(service.parts.knowledge.clone(), scope);
+    let knowledge = found.ok_or_else(|| {
+        let message = "the request names knowledge bases, and none are set up here: set agent.knowledge or tools.rag.base_url";
+        setup("invalid_request", message.to_owned())
+    })?;
+    let Input::Content(content) = input else {
+        return Ok(searched(knowledge));
+    };
+    match knowledge.injection(&content.to_string()).await {
+        Ok(Some(whole)) => {
+            let mut parts = vec![ContentPart::text(format!("{}\n\n", whole.text))];
+            match std::mem::take(content) {
+                Content::Text(text) => parts.push(ContentPart::text(text)),
+                Content::Parts(own) => parts.extend(own),
+            }
+            *content = Content::Parts(parts);
+            let sources = whole.sources.into_iter();
+            let sources = sources.filter_map(|source| serde_json::from_value(source).ok());
+            Ok(Documents {
+                knowledge: None,
+                sources: sources.collect(),
+            })
+        }
+        // What cannot be read whole may still be searched; the tool says why it cannot.
+        Ok(None) | Err(_) => Ok(searched(knowledge)),
+    }
+}
+
+fn searched(knowledge: Arc<KnowledgeBase>) -> Documents {
+    Documents {
+        knowledge: Some(knowledge),
+        sources: Vec::new(),
+    }
+}
+
+/// What was said before, and what is asked.
+struct Talk {
+    system: Option<String>,
+    past: Past,
+    asked: Vec<Message>,
+    /// Whether `past` is what the session holds.
+    is_loaded: bool,
+}
+
+async fn conversation(
+    service: &AgentService,
+    request: &AgentRequest,
+    input: Input,
+    session: Option<&str>,
+) -> Result<Talk, AgentError> {
+    let most = service.options.limits.attachment_characters;
+    match input {
+        Input::Messages(messages) => Ok(given(request, messages, most)),
+        Input::Content(content) => {
+            let mut past = loaded(service, request, session).await?;
+            past.messages = history::paired(past.messages, &request.tool_results);
+            let says_nothing = matches!(&content, Content::Text(text) if text.is_empty());
+            let mut asked = match says_nothing && request.attachments.is_empty() {
+                true => Vec::new(),
+                false => vec![question::message(request, content, most)],
+            };
+            // Results of calls are what is new, so they are not history yet.
+            let answered = trailing_results(&mut past.messages, request);
+            asked.splice(0..0, answered);
+            Ok(Talk {
+                system: request.system.clone(),
+                past,
+                asked,
+                is_loaded: true,
+            })
+        }
+    }
+}
+
+/// The whole conversation comes with the request: its last message of the
+/// user is the question, its system message counts where `system` is absent.
+fn given(request: &AgentRequest, messages: Vec<Message>, most: usize) -> Talk {
+    let is_system = |message: &Message| matches!(message.role, Role::System | Role::Developer);
+    let (systems, mut rest): (Vec<_>, Vec<_>) = messages.into_iter().partition(is_system);
+    let mut system = request.system.clone();
+    if system.is_none() && !systems.is_empty() {
+        let texts: Vec<String> = systems.iter().map(|m| m.content.to_string()).collect();
+        system = Some(texts.join("\n\n"));
+    }
+    rest = history::paired(rest, &request.tool_results);
+    let asked = rest.iter().rposition(|message| message.role == Role::User);
+    let mut asked = rest.split_off(asked.unwrap_or(rest.len()));
+    if let Some(question) = asked.first_mut() {
+        let content = std::mem::take(&mut question.content);
+        question.content = question::message(request, content, most).content;
+    }
+    Talk {
+        system,
+        past: Past {
+            messages: rest,
+            skills: Vec::new(),
+        },
+        asked,
+        is_loaded: false,
+    }
+}
+
+async fn loaded(
+    service: &AgentService,
+    request: &AgentRequest,
+    session: Option<&str>,
+) -> Result<Past, AgentError> {
+    let options = &service.options;
+    let asked_for = request.metadata.history_limit.unwrap_or(usize::MAX);
+    let most = asked_for.min(options.history_messages);
+    let Some(session) = session.filter(|_| request.include_history && most > 0) else {
+        return Ok(Past::default());
+    };
+    let turns = service.parts.sessions.load(session, most).await;
+    let mut turns = turns.map_err(|error| setup("server_error", error.to_string()))?;
+    if request.metadata.is_group {
+        turns = history::ends(turns, options.group_history);
+    }
+    Ok(history::past(turns))
+}
+
+/// Takes the results that the request brought off the end of the history.
+fn trailing_results(messages: &mut Vec<Message>, request: &AgentRequest) -> Vec<Message> {
+    if request.tool_results.is_empty() {
+        return Vec::new();
+    }
+    let last = messages
+        .iter()
+        .rposition(|message| message.role != Role::Tool);
+    messages.split_off(last.map_or(0, |last| last + 1))
+}
+
+/// Skills of the run: the user's choices only as far as they can be loaded.
+fn skills(offered: &Offered, request: &AgentRequest, earlier: Vec<String>) -> Skills {
+    let metadata = &request.metadata;
+    let chosen = request.tools.skills.iter().filter(|skill| skill.preload);
+    let mut loaded = metadata.preload_skills.clone();
+    loaded.extend(offered.preloaded.iter().cloned());
+    loaded.extend(chosen.map(|skill| skill.name.clone()));
+    loaded.extend(earlier);
+    let known = |name: &&String| offered.skills.iter().any(|skill| skill.name == **name);
+    let selected = metadata.user_selected_skills.iter().filter(known);
+    Skills {
+        loaded: once(loaded),
+        chosen: once(selected.cloned().collect()),
+        available: offered.skills.clone(),
+    }
+}
+
+fn once(names: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let new = |name: &String| seen.insert(name.clone());
+    names.into_iter().filter(new).collect()
+}
+
+/// A name that two tools have could mean either.
+fn no_doubles(
+    tools: &[Arc<dyn quillet_core::tool::Tool>],
+    client_tools: &[ToolOffer],
+) -> Result<(), AgentError> {
+    let mut seen: HashSet<&str> = HashSet::new();
+    let own = tools.iter().map(|tool| tool.spec().name.as_str());
+    for name in own.chain(client_tools.iter().filter_map(ToolOffer::name)) {
+        if !seen.insert(name) {
+            let message =
+                format!("two tools of this request are named {name:?}: rename one of them");
+            return Err(setup("invalid_request", message));
+        }
+    }
+    Ok(())
+}
+
+/// A tool that a provider runs itself is only sent to that provider, so that one of another
+/// would be left out without a word.
+fn no_strangers(provider: &str, client_tools: &[ToolOffer]) -> Result<(), AgentError> {
+    let native = client_tools.iter().filter_map(|tool| match tool {
+        ToolOffer::Native(native) => Some(native),
+        ToolOffer::Function { .. } => None,
+    });
+    for tool in native {
+        let (name, owner) = native_tool(tool);
+        let is_known = ["openai", "anthropic", "google"].contains(&provider);
+        if is_known && owner != provider {
+            let message =
+                format!("tools.custom: {name} is a tool of {owner}, and {provider} is asked");
+            return Err(setup("invalid_request", message));
+        }
+    }
+    Ok(())
+}
+
+/// The name of a provider's tool, and whose it is: Gemini's have no type, Anthropic's types
+/// end in a date.
+fn native_tool(tool: &serde_json::Value) -> (&str, &'static str) {
+    let Some(kind) = tool.get("type").and_then(serde_json::Value::as_str) else {
+        let members = tool.as_object().and_then(|members| members.keys().next());
+        return (members.map_or("a tool", String::as_str), "google");
+    };
+    let last = kind.rsplit('_').next().unwrap_or_default();
+    let has_date = last.len() == 8 && last.bytes().all(|byte| byte.is_ascii_digit());
+    match has_date || kind == "mcp_toolset" || tool.get("input_schema").is_some() {
+        true => (kind, "anthropic"),
+        false => (kind, "openai"),
+    }
+}
+
+/// How the model is to answer: as the request says, else as the agent does.
+fn options(request: &AgentRequest, agent: ChatOptions, most: u64) -> ChatOptions {
+    let own = ChatOptions {
+        temperature: request.temperature,
+        max_tokens: request.max_tokens,
+        tool_choice: request.tool_choice.clone(),
+        ..request.options.clone()
+    };
+    let mut options = own.over(agent);
+    let wished = options.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
+    options.max_tokens = Some(wished.min(most));
+    options
+}
+
+fn limits(limits: Limits, request: &AgentRequest) -> Limits {
+    Limits {
+        tool_rounds: request.tools.max_tool_calls.unwrap_or(limits.tool_rounds),
+        repeated_calls: request
+            .tools
+            .repeated_calls
+            .unwrap_or(limits.repeated_calls),
+        call_time: request.tools.tool_timeout.unwrap_or(limits.call_time),
+        compaction: limits.compaction && request.features.message_compression,
+        ..limits
+    }
+}
+
+fn tracer(service: &AgentService) -> Tracer {
+    match &service.parts.traces {
+        None => Tracer::off(),
+        Some(sink) => {
+            let id = uuid::Uuid::new_v4().simple().to_string();
+            Tracer::new(id, sink.clone(), service.options.trace_texts)
+        }
+    }
+}
+
+pub(super) fn setup(code: &'static str, message: String) -> AgentError {
+    AgentError::Setup { code, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_of_one_provider_is_no_tool_of_another() {
+        let search = json!({"type": "web_search_20250305", "name": "web_search"});
+        let code = json!({"type": "code_interpreter", "container": {"type": "auto"}});
+        let google = json!({"googleSearch": {}});
+        for (tool, owner, name) in [
+            (search, "anthropic", "web_search_20250305"),
+            (code, "openai", "code_interpreter"),
+            (google, "google", "googleSearch"),
+        ] {
+            let tools = [ToolOffer::Native(tool)];
+            for provider in ["openai", "anthropic", "google", "mock", "test"] {
+                let stranger = ["openai", "anthropic", "google"].contains(&provider);
+                let told = no_strangers(provider, &tools).err();
+                let told = told.map(|error| error.to_string());
+                assert_eq!(told.is_some(), stranger && provider != owner, "{told:?}");
+                assert!(told.is_none_or(|told| told.contains(name) && told.contains(owner)));
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Counters of the agents for `/metrics`, kept as runs go; plain atomics, since every event of a
+//! run may touch them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use quillet_agent::{AgentError, Ending, Outcome};
+
+use crate::counters::{self, ByCode, Histogram};
+
+/// What is counted about runs.
+#[derive(Debug, Default)]
+pub struct AgentCounts {
+    /// Runs on their way.
+    pub(super) active: AtomicU64,
+    /// Runs that ended, by how.
+    pub(super) ended: ByCode,
+    /// Runs that were not admitted, by why.
+    pub(super) refused: ByCode,
+    /// Calls of tools, by outcome.
+    pub(super) tool_calls: ByCode,
+    /// Tokens by kind.
+    pub(super) input_tokens: AtomicU64,
+    pub(super) output_tokens: AtomicU64,
+    pub(super) cached_tokens: AtomicU64,
+    /// From the request to the first text or reasoning.
+    pub(super) first_token: Histogram,
+}
+
+impl AgentCounts {
+    pub(super) fn first_token(&self, time: Duration) {
+        self.first_token.record(time);
+    }
+
+    pub(super) fn tool(&self, failed: bool) {
+        self.tool_calls.count(if failed { "failed" } else { "ok" });
+    }
+
+    pub(super) fn ended(&self, outcome: &Outcome) {
+        self.ended.count(ending(&outcome.ending));
+        if let Some(usage) = outcome.usage {
+            for (sum, tokens) in [
+                (&self.input_tokens, usage.input_tokens),
+                (&self.output_tokens, usage.output_tokens),
+                (&self.cached_tokens, usage.cache_read_tokens),
+            ] {
+                sum.fetch_add(tokens, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The text that Prometheus reads.
+    pub fn write(&self, out: &mut String) {
+        let codes = [
+            (
+                "quillet_agent_runs_total",
+                "Runs that ended, by how.",
+                &self.ended,
+            ),
+            (
+                "quillet_agent_refused_total",
+                "Runs that were not admitted, by why.",
+                &self.refused,
+            ),
+            (
+                "quillet_agent_tool_calls_total",
+                "Calls of tools by models, by outcome.",
+                &self.tool_calls,
+            ),
+        ];
+        for (name, help, counts) in codes {
+            counts.write(out, name, help);
+        }
+        let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
+        counters::head(
+            out,
+            "quillet_agent_active_runs",
+            "gauge",
+            "Runs on their way.",
+        );
+        counters::line(out, "quillet_agent_active_runs", "", load(&self.active));
+        let name = "quillet_agent_tokens_total";
+        counters::head(
+            out,
+            name,
+            "counter",
+            "Tokens that providers counted; cached ones are among the input's.",
+        );
+        for (kind, tokens) in [
+            ("input", &self.input_tokens),
+            ("output", &self.output_tokens),
+            ("cached", &self.cached_tokens),
+        ] {
+            counters::line(out, name, &format!("kind=\"{kind}\""), load(tokens));
+        }
+        let name = "quillet_agent_first_token_seconds";
+        counters::head(
+            out,
+            name,
+            "histogram",
+            "From a request to the first text or reasoning.",
+        );
+        self.first_token.write(out, name, "");
+    }
+}
+
+/// Stable word for how a run ended: a stop reason's name, or an error's code.
+fn ending(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Finished(reason) => reason.as_str(),
+        Ending::Repeated { .. } => "repeated_calls",
+        Ending::CallsRequired => "calls_required",
+        Ending::Silent { .. } => "silent_exit",
+        Ending::Cancelled => "cancelled",
+        Ending::Failed(error) => AgentError::code(error),
+    }
+}

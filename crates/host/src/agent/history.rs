@@ -1,0 +1,212 @@
+//! The conversation before: loaded, chosen, repaired; and what is added to it after.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use quillet_agent::{Ending, Outcome, skills};
+use quillet_core::session::Turn;
+use quillet_core::{Message, Role};
+
+use super::ToolResult;
+
+/// What a call has in place of a result that nobody gave.
+const UNANSWERED: &str = "The client gave no result for this call.";
+
+/// What a history leaves for the next run.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    pub(super) messages: Vec<Message>,
+    /// Skills that are still loaded.
+    pub(super) skills: Vec<String>,
+}
+
+/// The first and the last turns of a group's long history.
+pub(super) fn ends(mut turns: Vec<Turn>, (first, last): (usize, usize)) -> Vec<Turn> {
+    if turns.len() <= first + last {
+        return turns;
+    }
+    let tail = turns.split_off(turns.len() - last);
+    turns.truncate(first);
+    turns.extend(tail);
+    turns
+}
+
+/// The messages of these turns, and the skills that are loaded still.
+pub(super) fn past(turns: Vec<Turn>) -> Past {
+    let skills = skills::retained(&turns);
+    Past {
+        skills: skills.into_iter().map(|(name, _)| name).collect(),
+        messages: turns.into_iter().map(|turn| turn.message).collect(),
+    }
+}
+
+/// Gives every call exactly one result, directly after the turn that made it: results that the
+/// request brings, else a text that there is none. Results of calls that are not there are dropped.
+/// Providers refuse anything else.
+pub(super) fn paired(messages: Vec<Message>, given: &[ToolResult]) -> Vec<Message> {
+    let mut results: HashMap<&str, &ToolResult> = given
+        .iter()
+        .map(|result| (result.id.as_str(), result))
+        .collect();
+    let mut paired = Vec::with_capacity(messages.len() + given.len());
+    let mut open: Vec<String> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
+    for message in messages {
+        match (&message.role, &message.tool_call_id) {
+            (Role::Tool, Some(call)) => {
+                let Some(place) = open.iter().position(|id| id == call) else {
+                    continue;
+                };
+                open.remove(place);
+            }
+            (Role::Tool, None) => continue,
+            _ => answer(&mut open, &mut results, &mut paired),
+        }
+        seen.clear();
+        let calls = message.tool_calls.iter().map(|call| call.id.clone());
+        open.extend(calls.filter(|id| seen.insert(id.clone())));
+        paired.push(message);
+    }
+    answer(&mut open, &mut results, &mut paired);
+    paired
+}
+
+/// Answers calls that have no result yet.
+fn answer(
+    open: &mut Vec<String>,
+    results: &mut HashMap<&str, &ToolResult>,
+    into: &mut Vec<Message>,
+) {
+    for id in open.drain(..) {
+        let given = results.remove(id.as_str());
+        let mut message = match given {
+            Some(result) => Message::tool(id, result.output.clone()),
+            None => Message::tool(id, UNANSWERED),
+        };
+        message.is_error = given.is_none_or(|result| result.is_error);
+        into.push(message);
+    }
+}
+
+/// What a run adds to its session; nothing where nothing was said.
+pub(super) fn turns(run: &str, asked: &[Message], outcome: &Outcome) -> Vec<Turn> {
+    if outcome.messages.is_empty() {
+        return Vec::new();
+    }
+    let partial = matches!(outcome.ending, Ending::Cancelled | Ending::Failed(_));
+    let mut turns = numbered(run, asked.iter().chain(&outcome.messages));
+    let last = turns
+        .iter_mut()
+        .rev()
+        .find(|turn| turn.message.role == Role::Assistant);
+    if let Some(last) = last {
+        last.loaded_skills.clone_from(&outcome.loaded_skills);
+        last.partial = partial;
+    }
+    turns
+}
+
+/// What was asked, as its session keeps it before there is an answer.
+pub(super) fn asked(run: &str, asked: &[Message]) -> Vec<Turn> {
+    numbered(run, asked.iter())
+}
+
+fn numbered<'m>(run: &str, messages: impl Iterator<Item = &'m Message>) -> Vec<Turn> {
+    let created_ms = now();
+    let turn = |(number, message): (usize, &Message)| Turn {
+        id: format!("{run}-{number}"),
+        created_ms,
+        message: message.clone(),
+        loaded_skills: Vec::new(),
+        partial: false,
+    };
+    (1..).zip(messages).map(turn).collect()
+}
+
+/// Whether the conversation ends with this question, which nobody answered: then its run died, and
+/// it is asked again.
+pub(super) fn is_asked_again(past: &[Message], asked: &[Message]) -> bool {
+    match (past.last(), asked) {
+        (Some(last), [question]) => last.role == Role::User && last.content == question.content,
+        _ => false,
+    }
+}
+
+/// Milliseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use quillet_core::ToolCall;
+
+    use super::*;
+
+    fn turn(role: Role, text: &str) -> Turn {
+        Turn {
+            id: text.into(),
+            created_ms: 0,
+            message: Message::new(role, text),
+            loaded_skills: Vec::new(),
+            partial: false,
+        }
+    }
+
+    fn calls(ids: &[&str]) -> Message {
+        let call = |id: &&str| ToolCall {
+            id: (*id).into(),
+            name: "t".into(),
+            arguments: "{}".into(),
+        };
+        Message {
+            tool_calls: ids.iter().map(call).collect(),
+            ..Message::new(Role::Assistant, "")
+        }
+    }
+
+    #[test]
+    fn every_call_has_one_result_in_its_place() {
+        let user = || Message::new(Role::User, "u");
+        let given = [ToolResult {
+            id: "b".into(),
+            output: "B".into(),
+            is_error: false,
+        }];
+        let messages = vec![
+            Message::tool("orphan", "x"),
+            calls(&["a", "a"]),
+            Message::tool("a", "A"),
+            Message::tool("a", "again"),
+            user(),
+            calls(&["b", "c"]),
+            user(),
+        ];
+        let paired = paired(messages, &given);
+        let shape: Vec<String> = paired
+            .iter()
+            .map(|m| format!("{}:{}:{}", m.role.as_str(), m.content, m.is_error))
+            .collect();
+        assert_eq!(
+            shape,
+            [
+                "assistant::false",
+                "tool:A:false",
+                "user:u:false",
+                "assistant::false",
+                "tool:B:false",
+                &format!("tool:{UNANSWERED}:true"),
+                "user:u:false",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_group_keeps_both_ends() {
+        let turns = (0..50).map(|n| turn(Role::User, &n.to_string())).collect();
+        let kept = ends(turns, (10, 20));
+        assert_eq!(kept.len(), 30);
+        assert_eq!((kept[9].id.as_str(), kept[10].id.as_str()), ("9", "30"));
+    }
+}

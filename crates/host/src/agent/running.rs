@@ -1,0 +1,405 @@
+//! One run, from prepared to kept.
+//!
+//! No task of its own: it goes as its events are read. Dropping it stops the model and the tools at
+//! once; what had been said until then is kept in the session by a short task of the service.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use quillet_agent::{AgentError, AgentEvent, Ending, EventStream, Outcome, Source};
+use quillet_core::session::Turn;
+use quillet_core::{BoxFuture, Message, Role};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::assemble::{self, Prepared};
+use super::service::Places;
+use super::{AgentRequest, AgentService, Who, history};
+
+/// What is left to do after a reader left may take this long.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// A run on its way.
+pub struct Running {
+    id: String,
+    run_id: String,
+    model: String,
+    provider: Option<String>,
+    /// The model's name as it is sent to the provider.
+    asked_model: Option<String>,
+    service: Arc<AgentService>,
+    started: Instant,
+    began_to_speak: bool,
+    /// Where the documents are from that are in the question.
+    sources: Vec<Source>,
+    /// What whoever asks should know.
+    warnings: Vec<String>,
+    stop: CancellationToken,
+    /// Ready when somebody asked for it to stop.
+    asked_to_stop: BoxFuture<'static, ()>,
+    stage: Stage,
+    // Given back when the run is over, whoever still holds it; of a run with a log, when its last
+    // event is written.
+    places: Option<Places>,
+    has_log: bool,
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Running")
+            .field("id", &self.id)
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
+enum Stage {
+    Preparing(BoxFuture<'static, Result<Prepared, AgentError>>),
+    Going(EventStream, Kept),
+    /// The session is written; then the last event is sent.
+    Keeping(BoxFuture<'static, ()>, Box<Outcome>),
+    Over,
+}
+
+/// What the session of a run gets at its end.
+struct Kept {
+    session: Option<String>,
+    run: String,
+    asked: Vec<Message>,
+    /// Whether what was asked is written: it is as soon as the run goes, since a run that dies
+    /// writes nothing more.
+    question: Question,
+}
+
+/// What became of the question in the session.
+enum Question {
+    /// It is to be written with the answer.
+    Unwritten,
+    /// It is being written.
+    Writing(JoinHandle<bool>),
+    /// It was there before.
+    Known,
+}
+
+impl Kept {
+    async fn keep(self, service: Arc<AgentService>, outcome: &Outcome) {
+        let Some(session) = self.session else { return };
+        let is_there = match self.question {
+            Question::Unwritten => false,
+            Question::Known => true,
+            Question::Writing(written) => written.await.unwrap_or(false),
+        };
+        let mut turns: Vec<Turn> = history::turns(&self.run, &self.asked, outcome);
+        if is_there {
+            turns.drain(..self.asked.len().min(turns.len()));
+        }
+        if turns.is_empty() {
+            return;
+        }
+        // The answer was given; that it is not remembered is for the operator to know.
+        if let Err(error) = service.parts.sessions.append(&session, &turns).await {
+            tracing::warn!(session, run = self.run, %error, "the history was not written");
+        }
+    }
+}
+
+impl Running {
+    pub(super) fn new(
+        service: Arc<AgentService>,
+        request: AgentRequest,
+        who: &Who,
+        request_id: &str,
+        places: Places,
+    ) -> Self {
+        let id = who.response_id(request_id);
+        let run_id = who.run_id(request_id);
+        let model = match &request.model {
+            Some(settings) => Some(settings.model_id.clone()),
+            None => service.parts.models.default_model(),
+        };
+        let stop = CancellationToken::new();
+        let (runs, run) = (service.parts.runs.clone(), run_id.clone());
+        service.counts.active.fetch_add(1, Ordering::Relaxed);
+        let preparing = {
+            let (service, stop, id) = (service.clone(), stop.clone(), id.clone());
+            Box::pin(async move { assemble::prepare(&service, request, &id, stop).await })
+        };
+        Running {
+            id,
+            run_id,
+            model: model.unwrap_or_default(),
+            provider: None,
+            asked_model: None,
+            started: Instant::now(),
+            began_to_speak: false,
+            sources: Vec::new(),
+            warnings: Vec::new(),
+            stop,
+            asked_to_stop: Box::pin(async move { runs.cancelled(&run).await }),
+            stage: Stage::Preparing(preparing),
+            places: Some(places),
+            has_log: false,
+            service,
+        }
+    }
+
+    /// Id of the answer: `resp-` and 12 hexadecimal digits.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Id under which replicas know the run.
+    #[must_use]
+    pub fn run_id(&self) -> &str {
+        &self.run_id
+    }
+
+    /// The model, as the request names it.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// What the run has cost in US dollars, where the model's price is known.
+    #[must_use]
+    pub fn cost(&self, outcome: &Outcome) -> Option<f64> {
+        let model = self.asked_model.as_deref()?;
+        let models = &self.service.parts.models;
+        models.cost(model, &outcome.usage?, outcome.model_calls)
+    }
+
+    /// The provider, if it is known.
+    #[must_use]
+    pub fn provider(&self) -> Option<&str> {
+        self.provider.as_deref()
+    }
+
+    /// What whoever asks should know, such as patterns of its agent that match nothing.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The events of the run go into its log: it is on its way until this is dropped.
+    pub fn logged(&mut self) {
+        self.has_log = true;
+    }
+
+    /// Asks the run to stop; its last event says so.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// The next event; the last one is [`AgentEvent::Ended`], and there is exactly one.
+    /// May be dropped and called again.
+    pub async fn next(&mut self) -> Option<AgentEvent> {
+        loop {
+            let preparing = matches!(self.stage, Stage::Preparing(_));
+            let event = tokio::select! {
+                biased;
+                // First, so that what has happened already is reported before the run is stopped.
+                step = step(&mut self.stage) => step,
+                () = &mut self.asked_to_stop => {
+                    self.asked_to_stop = Box::pin(pending());
+                    self.stop.cancel();
+                    continue;
+                }
+                () = stopped_early(&self.stop, preparing) => {
+                    Step::Failed(Ending::Cancelled)
+                }
+            };
+            match event {
+                Step::Prepared(prepared) => {
+                    let question = self.write_question(&prepared);
+                    self.provider = Some(prepared.provider);
+                    self.asked_model.clone_from(&prepared.run.model_name);
+                    self.sources = prepared.sources;
+                    self.warnings = prepared.warnings;
+                    let kept = Kept {
+                        question,
+                        session: prepared.session,
+                        run: self.id.clone(),
+                        asked: prepared.asked,
+                    };
+                    self.stage = Stage::Going(quillet_agent::run(prepared.run), kept);
+                }
+                Step::Told(AgentEvent::Ended(mut outcome)) => {
+                    outcome.sources.splice(0..0, self.sources.drain(..));
+                    self.keep(outcome);
+                }
+                Step::Told(event) => {
+                    self.count(&event);
+                    return Some(event);
+                }
+                Step::Failed(ending) => return Some(self.over(Box::new(nothing(ending)))),
+                Step::Kept(outcome) => return Some(self.over(outcome)),
+                Step::Over => return None,
+            }
+        }
+    }
+
+    /// Begins to write what was asked into the session, while the run goes on. Results of calls
+    /// wait for the answer: without it they would answer nothing.
+    fn write_question(&self, prepared: &Prepared) -> Question {
+        let Some(session) = prepared.session.clone() else {
+            return Question::Unwritten;
+        };
+        if prepared.is_asked_again {
+            return Question::Known;
+        }
+        let asked = &prepared.asked;
+        if asked.is_empty() || asked.iter().any(|message| message.role != Role::User) {
+            return Question::Unwritten;
+        }
+        let turns = history::asked(&self.id, asked);
+        let (service, run) = (self.service.clone(), self.id.clone());
+        Question::Writing(self.service.tasks.spawn(async move {
+            let written = service.parts.sessions.append(&session, &turns).await;
+            if let Err(error) = &written {
+                tracing::warn!(session, run, %error, "the question was not written");
+            }
+            written.is_ok()
+        }))
+    }
+
+    fn keep(&mut self, outcome: Box<Outcome>) {
+        if let Stage::Going(_, kept) = std::mem::replace(&mut self.stage, Stage::Over) {
+            let (service, said) = (self.service.clone(), outcome.clone());
+            let keeping = Box::pin(async move { kept.keep(service, &said).await });
+            self.stage = Stage::Keeping(keeping, outcome);
+        }
+    }
+
+    fn over(&mut self, outcome: Box<Outcome>) -> AgentEvent {
+        self.stage = Stage::Over;
+        self.service.counts.ended(&outcome);
+        // Of a run with a log the places are given back when its last event is written: until then
+        // the run is not over for the readers of the log.
+        if !self.has_log {
+            self.places = None;
+        }
+        AgentEvent::Ended(outcome)
+    }
+
+    fn count(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::Text(_) | AgentEvent::Reasoning(_) if !self.began_to_speak => {
+                self.began_to_speak = true;
+                self.service.counts.first_token(self.started.elapsed());
+            }
+            AgentEvent::ToolDone { error, .. } => self.service.counts.tool(error.is_some()),
+            _ => {}
+        }
+    }
+}
+
+enum Step {
+    Prepared(Box<Prepared>),
+    Told(AgentEvent),
+    Failed(Ending),
+    Kept(Box<Outcome>),
+    Over,
+}
+
+async fn step(stage: &mut Stage) -> Step {
+    match stage {
+        Stage::Preparing(preparing) => match preparing.await {
+            Ok(prepared) => Step::Prepared(Box::new(prepared)),
+            Err(error) => Step::Failed(Ending::Failed(error)),
+        },
+        Stage::Going(events, _) => match events.next().await {
+            Some(event) => Step::Told(event),
+            None => Step::Failed(Ending::Failed(defect())),
+        },
+        Stage::Keeping(keeping, outcome) => {
+            keeping.await;
+            Step::Kept(outcome.clone())
+        }
+        Stage::Over => Step::Over,
+    }
+}
+
+fn defect() -> AgentError {
+    AgentError::Setup {
+        code: "internal_error",
+        message: "the run ended without an end".to_owned(),
+    }
+}
+
+/// Before the loop runs nobody else looks whether it is to stop.
+async fn stopped_early(stop: &CancellationToken, preparing: bool) {
+    match preparing {
+        true => stop.cancelled().await,
+        false => pending().await,
+    }
+}
+
+/// The outcome of a run in which nothing was said.
+fn nothing(ending: Ending) -> Outcome {
+    Outcome {
+        ending,
+        text: String::new(),
+        reasoning: String::new(),
+        messages: Vec::new(),
+        usage: None,
+        model_calls: 0,
+        rounds: 0,
+        tool_limit_reached: false,
+        loaded_skills: Vec::new(),
+        sources: Vec::new(),
+    }
+}
+
+/// The reader left. What was said is kept, and the calls end as soon as the loop is
+/// polled once more.
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.service.counts.active.fetch_sub(1, Ordering::Relaxed);
+        self.stop.cancel();
+        let (service, places) = (self.service.clone(), self.places.take());
+        let last = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Going(events, kept) => Last::Loop(events, kept),
+            Stage::Keeping(keeping, outcome) => Last::Keeping(keeping, outcome),
+            Stage::Preparing(_) | Stage::Over => return,
+        };
+        // Outside of a runtime nothing can be written any more.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        let words = async move {
+            let _ = tokio::time::timeout(LAST_WORDS, last.say(service)).await;
+            drop(places);
+        };
+        self.service.tasks.spawn_on(words, &runtime);
+    }
+}
+
+/// What is left to do.
+enum Last {
+    Loop(EventStream, Kept),
+    Keeping(BoxFuture<'static, ()>, Box<Outcome>),
+}
+
+impl Last {
+    async fn say(self, service: Arc<AgentService>) {
+        match self {
+            Last::Keeping(keeping, outcome) => {
+                keeping.await;
+                service.counts.ended(&outcome);
+            }
+            Last::Loop(mut events, kept) => {
+                while let Some(event) = events.next().await {
+                    if let AgentEvent::Ended(outcome) = event {
+                        drop(events);
+                        service.counts.ended(&outcome);
+                        return kept.keep(service, &outcome).await;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Who may begin a run, and how it begins.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use quillet_core::runs::{NotAdmitted, Permit};
+use quillet_core::store::{StoreError, StoreErrorKind};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::TaskTracker;
+
+use super::{AgentCounts, AgentOptions, AgentParts, AgentRequest, Running};
+
+/// When a client that was turned away may try again, where nobody knows better.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Agents of this process.
+#[derive(Debug)]
+pub struct AgentService {
+    pub(super) parts: AgentParts,
+    pub(super) options: AgentOptions,
+    pub(super) counts: Arc<AgentCounts>,
+    /// Runs that go on without a reader, and what is kept after a reader left.
+    pub(super) tasks: TaskTracker,
+    places: Arc<Semaphore>,
+}
+
+/// The client that asks. Runs of one client are neither seen nor stopped by another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// What limits are counted by.
+    pub(super) key: String,
+    /// What runs are found by; the same for all who need no key.
+    scope: String,
+}
+
+impl Who {
+    /// Somebody with a key of this service. The key itself goes nowhere.
+    #[must_use]
+    pub fn key(key: &str) -> Self {
+        let scope = format!("k{:016x}", digest(&key));
+        Who {
+            key: scope.clone(),
+            scope,
+        }
+    }
+
+    /// A client without a key, known by its address.
+    #[must_use]
+    pub fn at(address: &str) -> Self {
+        Who {
+            key: format!("a{address}"),
+            scope: "any".to_owned(),
+        }
+    }
+
+    /// Id of the answer to a request: the same for the same request id, so that either finds the run.
+    #[must_use]
+    pub fn response_id(&self, request: &str) -> String {
+        if is_response_id(request) {
+            return request.to_owned();
+        }
+        let hash = digest(&(self.scope.as_str(), request));
+        format!("resp-{:012x}", hash >> 16)
+    }
+
+    /// The session that keeps a response of the OpenAI-compatible routes.
+    #[must_use]
+    pub fn session_of(&self, response: &str) -> String {
+        format!("{}.{response}", self.scope)
+    }
+
+    /// Id under which replicas know a run.
+    #[must_use]
+    pub fn run_id(&self, request: &str) -> String {
+        format!("{}.{}", self.scope, self.response_id(request))
+    }
+}
+
+fn is_response_id(id: &str) -> bool {
+    let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    id.strip_prefix("resp-")
+        .is_some_and(|rest| rest.len() == 12 && rest.bytes().all(hex))
+}
+
+/// Has to be the same in every replica, and need not be secret: keys are long.
+fn digest(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The reason why a run does not begin.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Refused {
+    /// This process has as many as it may.
+    #[error("{limit} answers are on their way, which is the limit on agent.concurrent")]
+    Busy {
+        /// How many may run.
+        limit: usize,
+    },
+    /// This key has as many as it may, or began too many.
+    #[error(transparent)]
+    Limit(NotAdmitted),
+    /// A run of this id is on its way.
+    #[error("a request with the id {0:?} is being answered, choose another X-Request-ID")]
+    Running(String),
+    /// Nobody can tell whether it may.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+impl Refused {
+    /// Stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Refused::Busy { .. } | Refused::Limit(_) => "rate_limit",
+            Refused::Running(_) => "invalid_request",
+            Refused::Store(_) => "server_error",
+        }
+    }
+
+    /// When to try again.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Refused::Limit(NotAdmitted::Rate { retry_after, .. }) => Some(*retry_after),
+            Refused::Running(_) => None,
+            Refused::Busy { .. } | Refused::Limit(_) | Refused::Store(_) => Some(AGAIN),
+        }
+    }
+}
+
+/// The places of a run: in this process and under its key.
+#[derive(Debug)]
+pub(super) struct Places {
+    _process: OwnedSemaphorePermit,
+    _key: Box<dyn Permit>,
+}
+
+impl AgentService {
+    /// Greets the MCP servers of the configuration in the background, so that no run waits for one.
+    /// For a service at its start.
+    pub fn greet_servers(&self) {
+        self.parts.tools.greet(&self.parts.mcp_servers);
+    }
+
+    /// Agents made of these parts.
+    #[must_use]
+    pub fn new(parts: AgentParts, options: AgentOptions) -> Arc<Self> {
+        Arc::new(AgentService {
+            places: Arc::new(Semaphore::new(options.concurrent)),
+            parts,
+            options,
+            counts: Arc::default(),
+            tasks: TaskTracker::new(),
+        })
+    }
+
+    /// What they are made of.
+    #[must_use]
+    pub fn parts(&self) -> &AgentParts {
+        &self.parts
+    }
+
+    /// How they behave.
+    #[must_use]
+    pub fn options(&self) -> &AgentOptions {
+        &self.options
+    }
+
+    /// Runs on their way.
+    #[must_use]
+    pub fn active(&self) -> u64 {
+        self.counts.active.load(Ordering::Relaxed)
+    }
+
+    /// What is counted about runs.
+    #[must_use]
+    pub fn counts(&self) -> &AgentCounts {
+        &self.counts
+    }
+
+    /// Runs a task that [`AgentService::finish`] waits for: what goes on without a reader.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
+
+    /// Waits for the tasks of [`AgentService::spawn`]. None begins after this.
+    pub async fn finish(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Admits a request; the run goes as its events are read, and ends when the value
+    /// is dropped. `request_id` names it for [`AgentService::cancel`].
+    ///
+    /// # Errors
+    /// A limit is reached. What is wrong with the request itself is reported by the run.
+    pub async fn begin(
+        self: &Arc<Self>,
+        request: AgentRequest,
+        who: &Who,
+        request_id: &str,
+    ) -> Result<Running, Refused> {
+        let places = self.admit(who, request_id).await;
+        let places = places.inspect_err(|refused| self.counts.refused.count(refused.code()))?;
+        Ok(Running::new(self.clone(), request, who, request_id, places))
+    }
+
+    async fn admit(&self, who: &Who, request_id: &str) -> Result<Places, Refused> {
+        let process = self.places.clone().try_acquire_owned();
+        let process = process.map_err(|_| Refused::Busy {
+            limit: self.options.concurrent,
+        })?;
+        let run = who.run_id(request_id);
+        let admitted = self
+            .parts
+            .runs
+            .admit(&who.key, &run, self.options.allowance);
+        let key = admitted.await.map_err(|refused| match refused {
+            NotAdmitted::Store(error) if error.kind == StoreErrorKind::Refused => {
+                Refused::Running(request_id.to_owned())
+            }
+            NotAdmitted::Store(error) => Refused::Store(error),
+            limit => Refused::Limit(limit),
+        })?;
+        Ok(Places {
+            _process: process,
+            _key: key,
+        })
+    }
+
+    /// Asks a run to stop, by the id of its request or of its answer; `false` if none
+    /// of this asker's is on its way.
+    ///
+    /// # Errors
+    /// The store of runs does not answer.
+    pub async fn cancel(&self, who: &Who, id: &str) -> Result<bool, StoreError> {
+        self.parts.runs.cancel(&who.run_id(id)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_found_by_either_id_and_by_its_own_asker_only() {
+        let (ada, bob) = (Who::key("one"), Who::key("two"));
+        let id = ada.response_id("req-1");
+        assert_eq!(id.len(), "resp-".len() + 12);
+        assert_eq!(ada.run_id("req-1"), ada.run_id(&id));
+        assert_ne!(ada.run_id("req-1"), bob.run_id("req-1"));
+        assert_ne!(ada.run_id(&id), bob.run_id(&id));
+        // Without keys there is nobody to tell apart: an address may change on the way.
+        assert_eq!(Who::at("::1").run_id("x"), Who::at("::2").run_id("x"));
+        assert_ne!(Who::at("::1").key, Who::at("::2").key);
+    }
+}

@@ -1,0 +1,106 @@
+//! Counters and histograms that cost a few additions, and how Prometheus reads them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Upper bounds of the histograms' buckets, in microseconds.
+const BOUNDS: [u64; 16] = [
+    50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+    1_000_000, 10_000_000, 60_000_000,
+];
+
+/// A distribution of times.
+#[derive(Debug, Default)]
+pub struct Histogram {
+    buckets: [AtomicU64; BOUNDS.len() + 1],
+    micros: AtomicU64,
+}
+
+impl Histogram {
+    /// Counts a time.
+    pub fn record(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let bucket = BOUNDS.partition_point(|bound| *bound < micros);
+        if let Some(bucket) = self.buckets.get(bucket) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    /// The text that Prometheus reads, with these labels next to each bucket's bound.
+    pub fn write(&self, out: &mut String, name: &str, labels: &str) {
+        let mut sum = 0;
+        let comma = if labels.is_empty() { "" } else { "," };
+        for (index, bucket) in self.buckets.iter().enumerate() {
+            sum += bucket.load(Ordering::Relaxed);
+            let bound = match BOUNDS.get(index) {
+                Some(micros) => seconds(*micros),
+                None => "+Inf".to_owned(),
+            };
+            line(
+                out,
+                &format!("{name}_bucket"),
+                &format!("{labels}{comma}le=\"{bound}\""),
+                sum,
+            );
+        }
+        let micros = self.micros.load(Ordering::Relaxed);
+        line(out, &format!("{name}_sum"), labels, seconds(micros));
+        line(out, &format!("{name}_count"), labels, sum);
+    }
+
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.buckets
+            .iter()
+            .all(|bucket| bucket.load(Ordering::Relaxed) == 0)
+    }
+}
+
+/// Counts by stable code. For failures, so the lock is not on the usual way.
+#[derive(Debug, Default)]
+pub struct ByCode(Mutex<BTreeMap<&'static str, u64>>);
+
+impl ByCode {
+    /// Counts one more of this code.
+    pub fn count(&self, code: &'static str) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.entry(code).or_default() += 1;
+    }
+
+    /// Counts of all codes together.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.values().sum()
+    }
+
+    /// The text that Prometheus reads.
+    pub fn write(&self, out: &mut String, name: &str, help: &str) {
+        head(out, name, "counter", help);
+        for (code, count) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            line(out, name, &format!("code=\"{code}\""), count);
+        }
+    }
+}
+
+/// What stands before the values of a family: its help and its kind.
+pub fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+/// One value of a family.
+pub fn line(out: &mut String, name: &str, labels: &str, value: impl std::fmt::Display) {
+    let _ = match labels {
+        "" => writeln!(out, "{name} {value}"),
+        labels => writeln!(out, "{name}{{{labels}}} {value}"),
+    };
+}
+
+fn seconds(micros: u64) -> String {
+    (micros as f64 / 1e6).to_string()
+}

@@ -1,0 +1,122 @@
+//! Prompts and tools of the store for MCP clients.
+
+use std::sync::Arc;
+
+use quillet_core::store::Kind;
+use quillet_core::tool::Tool;
+use quillet_core::{BoxFuture, Map, Message, Table, Value};
+use quillet_prompt::{Input, PromptEntry, PromptResult, PromptService, ServiceError};
+use quillet_tools::serve::{NotRendered, Offer, PromptArgument, PromptOffer};
+use serde_json::Value as Tree;
+
+/// The service's own prompts and tools. A prompt is a prompt, and also a tool: its
+/// call gives the model's answer, or the rendered text where no model is configured.
+#[derive(Debug)]
+pub struct StoredOffer {
+    service: Arc<PromptService>,
+}
+
+impl StoredOffer {
+    /// What this service has.
+    #[must_use]
+    pub fn new(service: Arc<PromptService>) -> Self {
+        StoredOffer { service }
+    }
+
+    fn offered(&self, id: &str, entry: &PromptEntry) -> PromptOffer {
+        PromptOffer {
+            name: id.to_owned(),
+            title: entry.title().map(str::to_owned),
+            description: entry.description().map(str::to_owned),
+            arguments: arguments(&self.service.accepted(entry)),
+        }
+    }
+}
+
+impl Offer for StoredOffer {
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        let snapshot = self.service.catalogue().snapshot();
+        let model = self.service.model();
+        let result = match model.is_some_and(|model| model.is_configured()) {
+            true => PromptResult::Answer,
+            false => PromptResult::Text,
+        };
+        let stored = snapshot.functions.values().cloned();
+        stored.chain(self.service.tools(result)).collect()
+    }
+
+    fn prompts(&self) -> Vec<PromptOffer> {
+        let snapshot = self.service.catalogue().snapshot();
+        let usable = snapshot.prompts.iter().filter_map(|(id, definition)| {
+            let entry = definition.usable(Kind::Prompt).ok()?;
+            Some(self.offered(id, entry))
+        });
+        usable.collect()
+    }
+
+    fn render<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Map,
+    ) -> BoxFuture<'a, Result<Vec<Message>, NotRendered>> {
+        Box::pin(async move {
+            let variables = self.typed(name, &arguments);
+            let input = Input::new(&variables, "mcp");
+            let rendered = self.service.render(name, &input).await;
+            let rendered = rendered.map_err(|error| refused(&error))?;
+            Ok(self.service.messages(rendered.prompt))
+        })
+    }
+}
+
+impl StoredOffer {
+    /// Arguments of MCP's prompts are texts; what the prompt declares as anything
+    /// else is read as JSON, and stays a text where it is none.
+    fn typed(&self, name: &str, arguments: &Map) -> Map {
+        let snapshot = self.service.catalogue().snapshot();
+        let definition = snapshot.prompts.get(name);
+        let entry = definition.and_then(|definition| definition.usable(Kind::Prompt).ok());
+        let Some(entry) = entry else {
+            return arguments.clone();
+        };
+        let schema = self.service.accepted(entry);
+        let typed = |(key, value): (&Arc<str>, &Value)| {
+            let kind = schema["properties"][&**key]["type"].as_str();
+            let read = value
+                .as_str()
+                .filter(|_| !matches!(kind, None | Some("string")));
+            let read = read.and_then(|text| serde_json::from_str::<Tree>(text).ok());
+            (key.clone(), read.map_or_else(|| value.clone(), Value::from))
+        };
+        let table: Table = arguments.iter().map(typed).collect();
+        Map::new(table)
+    }
+}
+
+fn arguments(schema: &Tree) -> Vec<PromptArgument> {
+    let required = schema["required"].as_array();
+    let is_required = |name: &str| {
+        required.is_some_and(|names| names.iter().any(|known| known.as_str() == Some(name)))
+    };
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let argument = |(name, property): (&String, &Tree)| PromptArgument {
+        name: name.clone(),
+        description: property["description"].as_str().map(str::to_owned),
+        required: is_required(name),
+    };
+    properties.map(argument).collect()
+}
+
+fn refused(error: &ServiceError) -> NotRendered {
+    let mut text = error.to_string();
+    match error {
+        ServiceError::Variables { problems, .. } => {
+            for problem in problems {
+                text.push_str(&format!("; {}: {}", problem.path, problem.message));
+            }
+            NotRendered::Asked(text)
+        }
+        ServiceError::NotFound { .. } | ServiceError::Missing { .. } => NotRendered::Asked(text),
+        _ => NotRendered::Failed(text),
+    }
+}

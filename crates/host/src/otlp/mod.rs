@@ -1,0 +1,224 @@
+//! Traces for a collector: OTLP over HTTP with JSON bodies.
+//!
+//! Traces are handed over without waiting and sent in batches by one task; a collector that is slow
+//! or away costs traces, never answers. The messages are written by hand: of the protocol a trace
+//! needs one request with seven fields, and the SDK would bring a second model of spans next to the
+//! one in `core`.
+
+mod message;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use quillet_core::trace::{Trace, TraceSink};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+/// Traces that wait to be sent.
+const QUEUE: usize = 1024;
+/// Traces in one request.
+const BATCH: usize = 64;
+/// How long a trace waits for company.
+const GATHER: Duration = Duration::from_secs(1);
+/// How long a collector may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Configuration of the export of traces: the collector, and the name of this service.
+#[derive(Clone, Debug)]
+pub struct OtlpConfig {
+    /// The whole address, usually ending in `/v1/traces`.
+    pub endpoint: String,
+    /// Headers of every request; their values are kept secret.
+    pub headers: Vec<(String, SecretString)>,
+    /// `service.name`.
+    pub service: String,
+    /// Further attributes of the resource.
+    pub attributes: Vec<(String, String)>,
+}
+
+/// The error of a configuration by which traces cannot be exported.
+#[derive(Debug, thiserror::Error)]
+pub enum OtlpError {
+    /// The address is not a URL.
+    #[error(
+        "the address of the collector is not a URL ({0}); it looks like http://127.0.0.1:4318/v1/traces"
+    )]
+    Address(String),
+    /// A header cannot be sent.
+    #[error("the header {0:?} of the collector cannot be sent")]
+    Header(String),
+    /// There is no client.
+    #[error("cannot make a client for the collector: {0}")]
+    Client(String),
+}
+
+enum Letter {
+    Trace(Arc<Trace>),
+    Flush(oneshot::Sender<()>),
+}
+
+/// Sends traces to a collector.
+pub struct OtlpSink {
+    letters: mpsc::Sender<Letter>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl OtlpSink {
+    /// Starts the task that sends; it ends when the sink is dropped. Must be called
+    /// inside a Tokio runtime.
+    ///
+    /// # Errors
+    /// An address or a header that cannot be used.
+    pub fn start(config: &OtlpConfig) -> Result<Self, OtlpError> {
+        let post = Post::new(config)?;
+        let (letters, inbox) = mpsc::channel(QUEUE);
+        let dropped = Arc::new(AtomicU64::new(0));
+        tokio::spawn(deliver(inbox, post, dropped.clone()));
+        Ok(OtlpSink { letters, dropped })
+    }
+
+    /// Traces that were not sent: the queue was full, or the collector refused.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Sends what waits, within `most`.
+    pub async fn flush(&self, most: Duration) {
+        let (done, wait) = oneshot::channel();
+        let sent = async {
+            if self.letters.send(Letter::Flush(done)).await.is_ok() {
+                let _ = wait.await;
+            }
+        };
+        let _ = timeout(most, sent).await;
+    }
+}
+
+impl fmt::Debug for OtlpSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dropped = self.dropped();
+        f.debug_struct("OtlpSink")
+            .field("dropped", &dropped)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TraceSink for OtlpSink {
+    fn record(&self, trace: Arc<Trace>) {
+        if self.letters.try_send(Letter::Trace(trace)).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+async fn deliver(mut inbox: mpsc::Receiver<Letter>, post: Post, dropped: Arc<AtomicU64>) {
+    let mut batch = Vec::new();
+    loop {
+        let next = match batch.is_empty() {
+            true => Ok(inbox.recv().await),
+            false => timeout(GATHER, inbox.recv()).await,
+        };
+        let mut flushed = None;
+        let goes_on = match next {
+            Ok(Some(Letter::Trace(trace))) => {
+                batch.push(trace);
+                if batch.len() < BATCH {
+                    continue;
+                }
+                true
+            }
+            Ok(Some(Letter::Flush(done))) => {
+                flushed = Some(done);
+                true
+            }
+            Ok(None) => false,
+            Err(_) => true,
+        };
+        let sending = std::mem::take(&mut batch);
+        let lost = post.send(&sending).await;
+        dropped.fetch_add(lost, Ordering::Relaxed);
+        if let Some(done) = flushed {
+            let _ = done.send(());
+        }
+        if !goes_on {
+            return;
+        }
+    }
+}
+
+/// Everything that a request needs besides the traces.
+struct Post {
+    client: Client,
+    url: Url,
+    resource: message::Resource,
+}
+
+impl Post {
+    fn new(config: &OtlpConfig) -> Result<Self, OtlpError> {
+        let url =
+            Url::parse(&config.endpoint).map_err(|error| OtlpError::Address(error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(OtlpError::Address(format!(
+                "{}: is no scheme for it",
+                url.scheme()
+            )));
+        }
+        quillet_llm::install_crypto();
+        let mut builder = Client::builder()
+            .timeout(PATIENCE)
+            .default_headers(headers(config)?)
+            .redirect(reqwest::redirect::Policy::none());
+        if url.scheme() == "http" {
+            // Reading the system's certificates takes time and memory.
+            builder = builder.tls_certs_only([]);
+        }
+        let client = builder
+            .build()
+            .map_err(|error| OtlpError::Client(error.to_string()))?;
+        let resource = message::Resource::new(&config.service, &config.attributes);
+        Ok(Post {
+            client,
+            url,
+            resource,
+        })
+    }
+
+    /// How many of these traces were lost.
+    async fn send(&self, traces: &[Arc<Trace>]) -> u64 {
+        if traces.is_empty() {
+            return 0;
+        }
+        let Ok(body) = message::write(&self.resource, traces) else {
+            return traces.len() as u64;
+        };
+        let answer = self.client.post(self.url.clone()).body(body).send().await;
+        let failure = match answer {
+            Ok(answer) if answer.status().is_success() => return 0,
+            Ok(answer) => format!("answered {}", answer.status().as_u16()),
+            Err(error) => error.without_url().to_string(),
+        };
+        tracing::warn!(target: "quillet::otlp", traces = traces.len(), "traces are lost: the collector {failure}");
+        traces.len() as u64
+    }
+}
+
+fn headers(config: &OtlpConfig) -> Result<HeaderMap, OtlpError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    for (name, value) in &config.headers {
+        let header = HeaderName::try_from(name.trim()).ok();
+        let value = HeaderValue::from_str(value.expose_secret().trim()).ok();
+        let (Some(header), Some(mut value)) = (header, value) else {
+            return Err(OtlpError::Header(name.clone()));
+        };
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,67 @@
+//! Tools of MCP servers for stored scripts: of those that have answered by now.
+
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use quillet_core::Diagnostic;
+use quillet_core::tool::Tool;
+use quillet_tools::{McpServers, Tools};
+use tokio_util::task::AbortOnDropHandle;
+
+/// From one look at servers that do not answer to the next; twice as long after each.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The tools of some servers. One that does not answer yet is asked again in the background; its
+/// tools are there as soon as it does.
+#[derive(Debug)]
+pub struct ServerTools {
+    found: Arc<Found>,
+    /// Ends with this.
+    _asking: AbortOnDropHandle<()>,
+}
+
+type Found = RwLock<Vec<Arc<dyn Tool>>>;
+
+impl ServerTools {
+    /// Waits for the servers no longer than a request would, and says which of them did not
+    /// answer.
+    pub async fn connect(tools: Arc<Tools>, servers: McpServers) -> (Self, Vec<Diagnostic>) {
+        tools.greet(&servers);
+        let first = tools.mcp_tools(&servers, &[]).await;
+        let all_there = first.warnings.is_empty();
+        let found = Arc::new(RwLock::new(first.tools));
+        let asking = ask_again(tools, servers, Arc::downgrade(&found), all_there);
+        let tools = ServerTools {
+            found,
+            _asking: AbortOnDropHandle::new(tokio::spawn(asking)),
+        };
+        (tools, first.warnings)
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
+        found.iter().find(|tool| tool.spec().name == name).cloned()
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
+        found.iter().map(|tool| tool.spec().name.clone()).collect()
+    }
+}
+
+async fn ask_again(tools: Arc<Tools>, servers: McpServers, found: Weak<Found>, mut done: bool) {
+    let mut pause = PAUSE;
+    while !done {
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+        let now = tools.mcp_tools(&servers, &[]).await;
+        done = now.warnings.is_empty();
+        let Some(found) = found.upgrade() else { return };
+        let mut known = found.write().unwrap_or_else(PoisonError::into_inner);
+        // A server that is away for a moment takes none of its tools along.
+        if done || now.tools.len() >= known.len() {
+            *known = now.tools;
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Runs scripts of the store for the prompt service, which knows only the contract
+//! [`ScriptRunner`].
+
+use std::sync::{Arc, Weak};
+
+use futures_util::stream::{once, unfold};
+use quillet_core::BoxFuture;
+use quillet_prompt::{
+    PromptService, ScriptEvent, ScriptJob, ScriptOutcome, ScriptRunner, ScriptStream, ServiceError,
+};
+use quillet_script::host::{Models, Reach, Tools};
+use quillet_script::js::JsOptions;
+use quillet_script::run::{Engine, Job};
+use quillet_script::syntax::Script;
+use quillet_template::TemplateFactory;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::library::Libraries;
+use super::tools::OfSnapshot;
+use super::watch::{self, Watcher};
+use super::{ScriptOptions, given, reader};
+
+/// Runs scripts of the store. A run is one future, driven by whoever reads its events:
+/// scripts without JavaScript need no thread, and none goes on when its reader has left.
+#[derive(Debug)]
+pub struct ScriptService {
+    prompts: Weak<PromptService>,
+    models: Arc<dyn Models>,
+    /// Tools of every script, besides those of its snapshot.
+    tools: Arc<dyn Tools>,
+    templates: Arc<TemplateFactory>,
+    libraries: Libraries,
+    options: ScriptOptions,
+}
+
+impl ScriptService {
+    /// Has the scripts of a service run with these models; `tools` are there besides those
+    /// of the store.
+    pub fn run_for(
+        prompts: &Arc<PromptService>,
+        models: Arc<dyn Models>,
+        tools: Arc<dyn Tools>,
+        options: ScriptOptions,
+    ) {
+        let service = ScriptService {
+            prompts: Arc::downgrade(prompts),
+            models,
+            tools,
+            templates: Arc::new(prompts.catalogue().factory().clone()),
+            libraries: Libraries::default(),
+            options,
+        };
+        prompts.run_scripts_with(Arc::new(service));
+    }
+
+    fn engine(&self, prompts: Arc<PromptService>, job: &ScriptJob) -> Engine {
+        let tools = OfSnapshot {
+            prompts,
+            snapshot: job.snapshot.clone(),
+            depth: job.depth + 1,
+            more: self.tools.clone(),
+        };
+        Engine {
+            models: self.models.clone(),
+            tools: Arc::new(tools),
+            library: self.libraries.of(&job.snapshot),
+            templates: self.templates.clone(),
+            limits: self.options.limits.clone(),
+            javascript: JsOptions {
+                transport: self.options.javascript.clone(),
+                ..JsOptions::default()
+            },
+        }
+    }
+
+    /// The run, which has not begun.
+    fn start(&self, job: &ScriptJob, script: Arc<Script>) -> Option<Running> {
+        let engine = self.engine(self.prompts.upgrade()?, job);
+        let (sender, events) = unbounded_channel();
+        let (arguments, history) = given::given(job, &script);
+        let run = Job {
+            script,
+            arguments,
+            stream: job.stream,
+            parameters: given::parameters(job.model.as_deref(), &job.options),
+            history,
+            seed: None,
+            reach: match job.dry {
+                true => Reach::Nothing,
+                false => Reach::Granted(self.options.grants.clone()),
+            },
+            observer: Arc::new(Watcher { sender }),
+        };
+        let (id, most) = (job.id.clone(), self.options.time);
+        let end = async move {
+            match tokio::time::timeout(most, engine.run(run)).await {
+                Ok(Ok(outcome)) => Ok(watch::outcome(outcome)),
+                Ok(Err(error)) => Err(watch::failure(&id, error)),
+                Err(_) => {
+                    let message = format!("the script took longer than {most:?}");
+                    let help = "if it is meant to take that long, raise scripts.time_ms";
+                    Err(watch::plain(&id, "script.limit", message, help))
+                }
+            }
+        };
+        let end: End = match job.depth {
+            0 => Box::pin(end),
+            _ => apart(&job.id, end),
+        };
+        Some(Running {
+            events,
+            end: Some(end),
+        })
+    }
+}
+
+impl ScriptRunner for ScriptService {
+    fn run(&self, job: ScriptJob) -> ScriptStream {
+        let running = reader::script(&job.script).and_then(|script| self.start(&job, script));
+        match running {
+            Some(running) => Box::pin(unfold(running, Running::next)),
+            None => {
+                let message = "the service is shutting down".to_owned();
+                let error = watch::plain(&job.id, "script.aborted", message, "try again");
+                Box::pin(once(async { Err(error) }))
+            }
+        }
+    }
+}
+
+/// A run inside of another one, as a task: however deep scripts and prompts call each other,
+/// none of them is polled on the stack of the one that calls it. It ends with its reader.
+fn apart(
+    id: &Arc<str>,
+    run: impl Future<Output = Result<ScriptOutcome, ServiceError>> + Send + 'static,
+) -> End {
+    let id = id.clone();
+    let task = AbortOnDropHandle::new(tokio::spawn(run));
+    Box::pin(async move {
+        match task.await {
+            Ok(ended) => ended,
+            Err(error) => {
+                let help = "look into the log of the server";
+                Err(watch::plain(&id, "script.aborted", error.to_string(), help))
+            }
+        }
+    })
+}
+
+type End = BoxFuture<'static, Result<ScriptOutcome, ServiceError>>;
+
+/// A run and the events that it has sent.
+struct Running {
+    events: UnboundedReceiver<ScriptEvent>,
+    /// The run; nothing once it has ended.
+    end: Option<End>,
+}
+
+impl Running {
+    async fn next(mut self) -> Option<(Result<ScriptEvent, ServiceError>, Self)> {
+        let run = self.end.as_mut()?;
+        // Events are read before the run goes on: a reader that stalls stalls it.
+        let ended = tokio::select! {
+            biased;
+            Some(event) = self.events.recv() => return Some((Ok(event), self)),
+            ended = run => ended,
+        };
+        // The last step may have reported something, too.
+        if let Ok(event) = self.events.try_recv() {
+            self.end = Some(Box::pin(async { ended }));
+            return Some((Ok(event), self));
+        }
+        self.end = None;
+        let last = ended.map(|outcome| ScriptEvent::Ended(Box::new(outcome)));
+        Some((last, self))
+    }
+}

@@ -1,0 +1,225 @@
+//! Files as data: read whole, within bounds, with what is wrong at its place.
+
+use std::fs;
+use std::io::Read;
+
+use quillet_core::{Diagnostic, Position, Span, Value, json};
+use quillet_yaml::{Duplicates, Options, Tags};
+
+use crate::error::{Error, Finding};
+use crate::parts::disk::Schemas;
+
+/// A file larger than this is refused before it is read.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// How data is read: as much as fits into a file, and tags say nothing.
+const YAML: Options = Options {
+    code: "data",
+    most_nodes: 1_000_000,
+    most_depth: 120,
+    most_bytes: 64 << 20,
+    tags: Tags::Keep,
+    duplicates: Duplicates::Refuse,
+};
+
+/// The byte order mark in UTF-8, which says nothing.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What a file is, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form<'a> {
+    /// A template in this format.
+    Template(&'a str),
+    /// A prompt file, which has a reader of its own.
+    Prompt,
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+    /// TOML.
+    Toml,
+}
+
+/// Endings and what they mean, as in folders that are stores.
+const ENDINGS: [(&str, Form<'static>); 21] = [
+    (".gotmpl", Form::Template("go")),
+    (".tmpl", Form::Template("go")),
+    (".tpl", Form::Template("go")),
+    (".jinja", Form::Template("jinja")),
+    (".jinja2", Form::Template("jinja")),
+    (".j2", Form::Template("jinja")),
+    (".handlebars", Form::Template("handlebars")),
+    (".hbs", Form::Template("handlebars")),
+    (".mustache", Form::Template("mustache")),
+    (".liquid", Form::Template("liquid")),
+    (".skprompt", Form::Template("semantic-kernel")),
+    (".sk", Form::Template("semantic-kernel")),
+    (".fstring", Form::Template("f-string")),
+    (".fstr", Form::Template("f-string")),
+    ("skprompt.txt", Form::Prompt),
+    (".prompty", Form::Prompt),
+    (".prompt", Form::Prompt),
+    (".json", Form::Json),
+    (".yaml", Form::Yaml),
+    (".yml", Form::Yaml),
+    (".toml", Form::Toml),
+];
+
+/// What the name of a file says that it is.
+pub fn form_of(name: &str) -> Option<Form<'static>> {
+    let ending = |(ending, form): &(&str, Form<'static>)| name.ends_with(ending).then_some(*form);
+    ENDINGS.iter().find_map(ending)
+}
+
+/// Reads a text file, or standard input for `-`.
+///
+/// # Errors
+/// It cannot be read, is too large or no UTF-8.
+pub fn read(path: &str) -> Result<String, Error> {
+    let refuse = |why: String| Error::Other(format!("{}: {why}", shown(path)));
+    let reader: Box<dyn Read> = match path {
+        "-" => Box::new(std::io::stdin()),
+        _ => {
+            let about = fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
+            if about.is_dir() {
+                return Err(refuse("is a folder".into()));
+            }
+            Box::new(fs::File::open(path).map_err(|error| refuse(error.to_string()))?)
+        }
+    };
+    let mut bytes = Vec::new();
+    let read = reader.take(MOST_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| refuse(error.to_string()))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(refuse(format!("is larger than {MOST_BYTES} bytes")));
+    }
+    // Editors of some systems begin every text with it.
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        refuse(format!("not UTF-8 from byte {at} on"))
+    })
+}
+
+/// The name of a file in messages.
+pub fn shown(path: &str) -> &str {
+    if path == "-" { "standard input" } else { path }
+}
+
+/// Reads data in a form; what stands in no form is JSON or YAML.
+///
+/// # Errors
+/// A finding with its place.
+pub fn parse(path: &str, text: &str, form: Form<'_>) -> Result<Value, Error> {
+    let wrong = |message: String, place: Option<Position>| {
+        let mut diagnostic = Diagnostic::error("data", shown(path), message);
+        diagnostic.position = place;
+        Error::Findings(vec![Finding {
+            diagnostic,
+            text: Some(text.to_owned()),
+        }])
+    };
+    match form {
+        Form::Json => json::parse(text).map_err(|error| {
+            let (line, column) = (error.line().max(1), error.column().max(1));
+            wrong(
+                format!("not JSON: {error}"),
+                Some(Position { line, column }),
+            )
+        }),
+        Form::Toml => toml::from_str(text).map_err(|error: toml::de::Error| {
+            let place = error.span().map(|span| Position::of(text, span.start));
+            let message = toml_message(&error, text);
+            wrong(format!("not TOML: {message}"), place)
+        }),
+        Form::Yaml | Form::Template(_) | Form::Prompt => {
+            let whole = Span {
+                start: 0,
+                end: text.len(),
+            };
+            let (node, findings) = quillet_yaml::parse(shown(path), text, whole, &YAML);
+            match findings.into_iter().next() {
+                None => Ok(node.map_or(Value::Null, |node| node.value())),
+                Some(first) => Err(Error::Findings(vec![Finding {
+                    diagnostic: Diagnostic {
+                        message: format!("not YAML: {}", first.message),
+                        ..first
+                    },
+                    text: Some(text.to_owned()),
+                }])),
+            }
+        }
+    }
+}
+
+/// The value of a file: by its name JSON or TOML, else YAML.
+///
+/// # Errors
+/// It cannot be read, with its place.
+pub fn data(path: &str) -> Result<Value, Error> {
+    let form = form_of(path).unwrap_or(Form::Yaml);
+    if path.trim_start().starts_with('{') {
+        return Err(Error::Setting(
+            "-d takes a file, or - for standard input; a value is given by -D name:=json".into(),
+        ));
+    }
+    parse(path, &read(path)?, form)
+}
+
+/// Schemas by name: those of the settings, and over them those of a command line, `NAME=FILE`.
+///
+/// # Errors
+/// Something is no `NAME=FILE`, cannot be read, or is no schema.
+pub fn schemas(configured: &[(String, String)], defines: &[String]) -> Result<Schemas, Error> {
+    let mut schemas = Schemas::default();
+    for (name, path) in configured {
+        schemas.add(name, schema(&format!("prompts.schemas.{name}"), path)?);
+    }
+    for define in defines {
+        let named = define.split_once('=').filter(|(name, _)| !name.is_empty());
+        let Some((name, path)) = named else {
+            return Err(Error::Setting(format!(
+                "--schema {define:?} must be NAME=FILE"
+            )));
+        };
+        schemas.add(name, schema(&format!("--schema {name}"), path)?);
+    }
+    Ok(schemas)
+}
+
+/// A file that holds a schema; `who` names it.
+fn schema(who: &str, path: &str) -> Result<serde_json::Value, Error> {
+    let text = read(path).map_err(|failure| match failure {
+        Error::Other(why) => Error::Other(format!("{who}: {why}")),
+        failure => failure,
+    })?;
+    let schema = parse(path, &text, form_of(path).unwrap_or(Form::Yaml))?;
+    if schema.as_map().is_none() {
+        return Err(Error::Setting(format!(
+            "{who}: {path} holds {}, and a JSON Schema is an object",
+            match schema.kind() {
+                kind @ ("array" | "integer") => format!("an {kind}"),
+                "null" => "nothing".to_owned(),
+                kind => format!("a {kind}"),
+            }
+        )));
+    }
+    Ok((&schema).into())
+}
+
+/// What is wrong with TOML; its reader takes a value that is missing for one without quotes.
+pub fn toml_message(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line = before.and_then(|text| text.lines().next_back());
+    let key = line.and_then(|line| line.trim_end().strip_suffix('='));
+    let after = error.span().and_then(|span| text.get(span.start..));
+    let ends = after.is_some_and(|rest| {
+        rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n') || rest.trim().is_empty()
+    });
+    match key.filter(|_| ends) {
+        Some(key) => format!("the value of {} is missing", key.trim()),
+        None => error.message().to_owned(),
+    }
+}

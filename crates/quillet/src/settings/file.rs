@@ -1,0 +1,276 @@
+//! One configuration file: TOML with places, so that every mistake gets one.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use quillet_core::{Diagnostic, Position, Span};
+use quillet_tools::ToolsConfig;
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Value;
+use super::setting::{self, Form};
+use crate::error::Finding;
+
+/// A file larger than this is no configuration.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What a file sets.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    pub(super) path: PathBuf,
+    /// Values and their lines, from 1.
+    pub(super) values: BTreeMap<&'static str, (Value, usize)>,
+    /// The section of the tools.
+    pub(super) tools: toml::Table,
+}
+
+/// Everything that is wrong with a file, and its text to point into.
+#[derive(Debug)]
+pub struct Wrong {
+    /// The text; empty where the file cannot be read.
+    pub text: String,
+    /// What is wrong, with places.
+    pub found: Vec<Diagnostic>,
+}
+
+impl Wrong {
+    /// What is wrong, for people.
+    pub fn findings(&self) -> Vec<Finding> {
+        let finding = |diagnostic: &Diagnostic| Finding {
+            diagnostic: diagnostic.clone(),
+            text: Some(self.text.clone()),
+        };
+        self.found.iter().map(finding).collect()
+    }
+}
+
+/// Reads a file.
+pub(super) fn read(path: &Path) -> Result<File, Wrong> {
+    let source = path.display().to_string();
+    let refuse = |message: String| Wrong {
+        text: String::new(),
+        found: vec![Diagnostic::error("config.file", &source, message)],
+    };
+    let about =
+        std::fs::metadata(path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
+    if about.len() > MOST_BYTES {
+        return Err(refuse(format!(
+            "has {} bytes, more than {MOST_BYTES}",
+            about.len()
+        )));
+    }
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| refuse(format!("cannot be read: {error}")))?;
+    parse(path, &text).map_err(|found| Wrong { text, found })
+}
+
+fn parse(path: &Path, text: &str) -> Result<File, Vec<Diagnostic>> {
+    let mut reader = Reader {
+        source: path.display().to_string(),
+        text,
+        file: File {
+            path: path.to_owned(),
+            ..File::default()
+        },
+        found: Vec::new(),
+    };
+    match DeTable::parse(text) {
+        Ok(table) => reader.table("", table.get_ref()),
+        Err(error) => reader.broken(&error),
+    }
+    reader.tools();
+    if reader.found.is_empty() {
+        return Ok(reader.file);
+    }
+    Err(reader.found)
+}
+
+struct Reader<'a> {
+    source: String,
+    text: &'a str,
+    file: File,
+    found: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn report(&mut self, span: Range<usize>, message: String, help: Option<String>) {
+        let span = Span {
+            start: span.start,
+            end: span.end,
+        };
+        let found = Diagnostic::error("config.setting", &self.source, message);
+        let found = found.at(self.text, span);
+        self.found.push(match help {
+            Some(help) => found.help(help),
+            None => found,
+        });
+    }
+
+    fn broken(&mut self, error: &toml::de::Error) {
+        let message = crate::files::toml_message(error, self.text);
+        self.report(error.span().unwrap_or(0..0), message, None);
+    }
+
+    fn table(&mut self, section: &str, table: &DeTable<'_>) {
+        for (name, value) in table {
+            let key = match section {
+                "" => name.get_ref().to_string(),
+                _ => format!("{section}.{}", name.get_ref()),
+            };
+            self.entry(&key, name.span(), value);
+        }
+    }
+
+    fn entry(&mut self, key: &str, span: Range<usize>, value: &Spanned<DeValue<'_>>) {
+        if key == setting::TOOLS {
+            return;
+        }
+        if let Some(known) = setting::find(key) {
+            let line = Position::of(self.text, span.start).line;
+            return match of_form(known.form, value.get_ref()) {
+                Ok(value) => drop(self.file.values.insert(known.key, (value, line))),
+                Err(wanted) => self.report(value.span(), format!("{key} must be {wanted}"), None),
+            };
+        }
+        match value.get_ref() {
+            DeValue::Table(table) if setting::is_section(key) => self.table(key, table),
+            _ => {
+                let help = setting::like(key).map(|near| format!("did you mean {near}?"));
+                let all = || "`quillet config show` lists all".to_owned();
+                let message = format!("unknown setting {key}");
+                self.report(span, message, Some(help.unwrap_or_else(all)));
+            }
+        }
+    }
+
+    /// The tools' own section is read by their own crate, which knows its keys.
+    fn tools(&mut self) {
+        #[derive(Deserialize)]
+        struct Checked {
+            #[serde(default, rename = "tools")]
+            _tools: Option<ToolsConfig>,
+        }
+        if !self.found.is_empty() {
+            return;
+        }
+        if let Err(error) = toml::from_str::<Checked>(self.text) {
+            return self.broken(&error);
+        }
+        let whole = toml::from_str::<toml::Table>(self.text).unwrap_or_default();
+        if let Some(toml::Value::Table(tools)) = whole.get(setting::TOOLS) {
+            self.file.tools = tools.clone();
+        }
+    }
+}
+
+/// The value, or what it must be.
+fn of_form(form: Form, value: &DeValue<'_>) -> Result<Value, &'static str> {
+    match form {
+        Form::Text | Form::Secret => {
+            let text = value.as_str().map(|text| Value::Text(text.to_owned()));
+            text.ok_or("a text in quotes")
+        }
+        Form::Bool => value.as_bool().map(Value::Bool).ok_or("true or false"),
+        Form::Texts | Form::Secrets => {
+            let texts = texts(value).map(Value::Texts);
+            texts.ok_or("a list of texts, [\"a\", \"b\"]")
+        }
+        Form::Integer => {
+            let number = value.as_integer();
+            let number = number.and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
+            number.map(Value::Integer).ok_or("a whole number from 0")
+        }
+        Form::Number => number(value).map(Value::Number).ok_or("a number from 0"),
+        Form::Table | Form::SecretTable => {
+            let pairs = pairs(value).map(Value::Pairs);
+            pairs.ok_or("a table of texts, {name = \"value\"}")
+        }
+    }
+}
+
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    let text = match value {
+        DeValue::Float(number) => number.as_str(),
+        other => other.as_integer()?.as_str(),
+    };
+    super::number(text)
+}
+
+fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
+    let items = value.as_array()?.iter();
+    items
+        .map(|item| item.get_ref().as_str().map(str::to_owned))
+        .collect()
+}
+
+fn pairs(value: &DeValue<'_>) -> Option<Vec<(String, String)>> {
+    let mut pairs = Vec::new();
+    for (name, value) in value.as_table()? {
+        pairs.push((
+            name.get_ref().to_string(),
+            value.get_ref().as_str()?.to_owned(),
+        ));
+    }
+    Some(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_with_their_lines() {
+        let text = "[server]\nlisten = \"0.0.0.0:1\"\nbody_bytes = 1_000\ntokens = [\"a\"]\n[model.headers]\nx = \"y\"\n";
+        let file = parse(Path::new("q.toml"), text).unwrap();
+        assert_eq!(
+            file.values["server.listen"],
+            (Value::Text("0.0.0.0:1".into()), 2)
+        );
+        assert_eq!(file.values["server.body_bytes"], (Value::Integer(1000), 3));
+        assert_eq!(
+            file.values["model.headers"],
+            (Value::Pairs(vec![("x".into(), "y".into())]), 5)
+        );
+    }
+
+    #[test]
+    fn every_mistake_has_a_place_and_a_mend() {
+        let cases = [
+            (
+                "[server]\nlisen = \"x\"",
+                "q.toml:2:1: unknown setting server.lisen (did you mean server.listen?)",
+            ),
+            (
+                "[serve]\nlisten = \"x\"",
+                "q.toml:1:2: unknown setting serve (did you mean server?)",
+            ),
+            (
+                "[server]\nbody_bytes = \"x\"",
+                "q.toml:2:14: server.body_bytes must be a whole number from 0",
+            ),
+            (
+                "[server]\nbody_bytes = -1",
+                "q.toml:2:14: server.body_bytes must be a whole number from 0",
+            ),
+            (
+                "zebra = 1",
+                "q.toml:1:1: unknown setting zebra (`quillet config show` lists all)",
+            ),
+            ("[server\n", "q.toml:1:8: "),
+            (
+                "[tools]\nallow_stdoi = true",
+                "q.toml:2:1: unknown field `allow_stdoi`",
+            ),
+        ];
+        for (text, expected) in cases {
+            let found = parse(Path::new("q.toml"), text).unwrap_err();
+            let shown = found[0].to_string();
+            assert!(shown.starts_with(expected), "{text:?}: {shown}");
+        }
+        let two = parse(Path::new("q.toml"), "a = 1\nb = 2").unwrap_err();
+        assert_eq!(two.len(), 2);
+    }
+}

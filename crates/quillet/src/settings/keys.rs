@@ -1,0 +1,206 @@
+//! The user's file of API keys. Only its user may read it, and nobody else writes it.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use quillet_core::Position;
+use toml::de::DeTable;
+
+use crate::error::Error;
+use crate::parts::traces::make_folder_of;
+use crate::settings::{self, Setting};
+
+/// A file larger than this is not one of keys.
+const MOST_BYTES: u64 = 64 << 10;
+const HEAD: &str = "# API keys of `quillet keys`; the environment and quillet.toml win.\n";
+
+/// Who takes a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Provider {
+    /// OpenAI, or a server that speaks its wire.
+    Openai,
+    /// Anthropic.
+    Anthropic,
+    /// Google's Gemini.
+    Google,
+}
+
+impl Provider {
+    /// All of them.
+    pub const ALL: [Provider; 3] = [Provider::Openai, Provider::Anthropic, Provider::Google];
+
+    /// Its name, as in the file and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Provider::Openai => "openai",
+            Provider::Anthropic => "anthropic",
+            Provider::Google => "google",
+        }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = Provider::ALL.into_iter();
+        all.find(|provider| provider.name() == name)
+    }
+
+    /// What it is, for people.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Provider::Openai => "OpenAI, or a server that speaks its wire",
+            Provider::Anthropic => "Anthropic",
+            Provider::Google => "Google's Gemini",
+        }
+    }
+
+    /// The setting that its key is.
+    pub fn setting(self) -> &'static Setting {
+        match self {
+            Provider::Openai => &settings::API_KEY,
+            Provider::Anthropic => &settings::ANTHROPIC_KEY,
+            Provider::Google => &settings::GOOGLE_KEY,
+        }
+    }
+}
+
+/// The file of keys.
+#[derive(Debug)]
+pub struct KeyFile(PathBuf);
+
+/// Keys with the lines that they stand in, from 1.
+type Keys = Vec<(Provider, (String, usize))>;
+
+impl KeyFile {
+    /// The user's, if the user has a folder.
+    pub fn of_user() -> Option<Self> {
+        settings::user_keys().map(KeyFile)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The keys in it; none if there is no file.
+    ///
+    /// # Errors
+    /// It cannot be read, others may read it too, or it holds anything else.
+    pub fn read(&self) -> Result<Keys, Error> {
+        let text = match self.text() {
+            Ok(text) => text,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(self.wrong(&error.to_string())),
+        };
+        self.parse(&text)
+    }
+
+    fn text(&self) -> std::io::Result<String> {
+        let about = fs::metadata(&self.0)?;
+        if about.len() > MOST_BYTES {
+            let message = format!("has {} bytes, more than {MOST_BYTES}", about.len());
+            return Err(std::io::Error::other(message));
+        }
+        fs::read_to_string(&self.0)
+    }
+
+    /// Never quotes the file: what is wrong may be a key.
+    fn parse(&self, text: &str) -> Result<Keys, Error> {
+        let table = DeTable::parse(text);
+        let table = table.map_err(|error| {
+            let place = error.span().map_or(0, |span| span.start);
+            self.wrong(&format!("line {} is not TOML", line_of(text, place)))
+        })?;
+        let mut keys = Keys::new();
+        for (name, value) in table.get_ref() {
+            let line = line_of(text, name.span().start);
+            let provider = Provider::named(name.get_ref());
+            let provider = provider.ok_or_else(|| {
+                self.wrong(&format!(
+                    "line {line} names no provider: known are openai, anthropic, google"
+                ))
+            })?;
+            let key = value.get_ref().as_str();
+            let key =
+                key.ok_or_else(|| self.wrong(&format!("line {line} must be a text in quotes")))?;
+            keys.push((provider, (key.to_owned(), line)));
+        }
+        Ok(keys)
+    }
+
+    fn wrong(&self, what: &str) -> Error {
+        Error::Setting(format!(
+            "the file of keys {} {what}; mend it, or take it away and run `quillet keys set` again",
+            self.0.display()
+        ))
+    }
+
+    /// Whether others than its user may read it.
+    pub fn is_open_to_others(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::metadata(&self.0).is_ok_and(|about| about.permissions().mode() & 0o077 != 0)
+        }
+        #[cfg(not(unix))]
+        false
+    }
+
+    /// Sets a key, or takes it away; says whether there was one.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn set(&self, provider: Provider, key: Option<&str>) -> Result<bool, Error> {
+        let mut keys = self.read()?;
+        let before = keys.len();
+        keys.retain(|(known, _)| *known != provider);
+        let was_there = keys.len() < before;
+        if key.is_none() && !was_there {
+            return Ok(false);
+        }
+        keys.extend(key.map(|key| (provider, (key.to_owned(), 0))));
+        keys.sort();
+        make_folder_of(&self.0)?;
+        let failed = |error| Error::Other(format!("cannot write {}: {error}", self.0.display()));
+        self.write(&keys).map_err(failed)?;
+        Ok(was_there)
+    }
+
+    /// Through a new file next to it, so that it is whole at every moment.
+    fn write(&self, keys: &Keys) -> std::io::Result<()> {
+        let mut text = HEAD.to_owned();
+        for (provider, (key, _)) in keys {
+            let key = toml::Value::String(key.clone());
+            let _ = writeln!(text, "{} = {key}", provider.name());
+        }
+        let fresh = self.0.with_extension(format!("{}.new", std::process::id()));
+        let mut file = only_for_its_user(&fresh)?;
+        let written = file
+            .write_all(text.as_bytes())
+            .and_then(|()| file.sync_all());
+        let moved = written.and_then(|()| fs::rename(&fresh, &self.0));
+        if moved.is_err() {
+            let _ = fs::remove_file(&fresh);
+        }
+        moved
+    }
+}
+
+fn line_of(text: &str, place: usize) -> usize {
+    Position::of(text, place).line
+}
+
+fn only_for_its_user(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

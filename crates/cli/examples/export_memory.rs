@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use quillet_real_servers::{MariaDb, Postgres};
+use quillet_test_support::{MariaDb, Postgres};
 
 const FORMS: [&str; 6] = ["csv", "ndjson", "json", "arrow", "parquet", "xlsx"];
 

@@ -3,11 +3,6 @@
 //! `cargo run --release -p quillet-prompt --example catalogue_figures [PROMPTS]`.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../store/tests/it/redis_server.rs"]
-mod redis_server;
-#[path = "../tests/it/test_tools.rs"]
-mod test_tools;
-
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +11,8 @@ use quillet_core::store::{Health, Key, Kind, Store};
 use quillet_prompt::Catalogue;
 use quillet_store::StoreOptions;
 use quillet_template::TemplateFactory;
-use redis_server::RedisServer;
-use test_tools::EchoTools;
+use quillet_test_support::EchoTools;
+use quillet_test_support::RedisServer;
 
 const SIZES: [usize; 3] = [20, 2_000, 20_000];
 const ROUNDS: usize = 60;

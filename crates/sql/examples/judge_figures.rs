@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use quillet_real_servers::Postgres;
 use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::{Database, QueryLimits, connect};
+use quillet_test_support::Postgres;
 
 const RUNS: usize = 300;
 

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quillet_core::chat::Bytes4;
-use quillet_real_servers::Postgres;
 use quillet_sql::chain::Prepared;
 use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::guard::{Policy, check};
 use quillet_sql::rank::Glossary;
 use quillet_sql::{Catalogue, Database, DatabaseError, Dialect, QueryLimits, connect};
+use quillet_test_support::Postgres;
 
 const SCHEMAS: usize = 20;
 const TABLES: usize = 500;

@@ -1,9 +1,6 @@
 //! Prints how long sessions and searches take. Starts its own Redis.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../tests/it/redis_server.rs"]
-mod redis_server;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -15,7 +12,7 @@ use quillet_store::{
     KnowledgeOptions, RunOptions, SessionOptions, StoreOptions, open_knowledge, open_runs,
     open_sessions,
 };
-use redis_server::{RedisServer, TempDir};
+use quillet_test_support::{RedisServer, TempDir};
 
 const ROUNDS: usize = 20;
 

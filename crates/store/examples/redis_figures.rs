@@ -2,16 +2,13 @@
 //! `cargo run --release -p quillet-store --example redis_figures`.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../tests/it/redis_server.rs"]
-mod redis_server;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use quillet_core::store::{Change, Health, Key, Kind, Store};
 use quillet_store::StoreOptions;
-use redis_server::{RedisServer, SentinelSet};
+use quillet_test_support::{RedisServer, SentinelSet};
 use tokio::time::sleep;
 
 const KEYS: usize = 100_000;

@@ -4,11 +4,11 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use quillet_fake_provider::{FakeProvider, Script, Turn};
+use quillet_test_support::RedisServer;
 use serde_json::json;
 
 use crate::Place;
 use crate::ask::{borrowed, reach, stuck};
-use crate::redis_server::RedisServer;
 use crate::serve::Running;
 
 /// Sends a request and reads until this comes.

@@ -26,16 +26,11 @@ mod missing;
 mod newcomers;
 mod openapi;
 mod pseudo_terminal;
-#[cfg(feature = "redis")]
-#[path = "../../../store/tests/it/redis_server.rs"]
-mod redis_server;
 mod render;
 mod run;
 mod run_prompt;
 #[cfg(feature = "js")]
 mod script_examples;
-#[path = "../../../llm/tests/it/scripted.rs"]
-mod scripted;
 mod serve;
 #[cfg(feature = "sql")]
 mod sql;

@@ -4,8 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
+use quillet_test_support::scripted::{Scripted, answer, good};
+
 use crate::Place;
-use crate::scripted::{Scripted, answer, good};
 
 /// A running server; ends with the test.
 pub(crate) struct Running {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use quillet_core::chat::{ChatModel, ModelErrorKind as Kind};
 use quillet_llm::{Http, HttpOptions, OpenAiChat, Provider, ProviderConfig};
+use quillet_test_support::scripted::{Scripted, answer, good};
 
-use crate::scripted::{Scripted, answer, good};
 use crate::{CANARY, ask, config, provider, request};
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use quillet_core::chat::ChatModel;
+use quillet_test_support::scripted::{Scripted, Step, stream_head, text_event};
 
-use crate::scripted::{Scripted, Step, stream_head, text_event};
 use crate::{model, request};
 
 #[tokio::test]

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use quillet_core::chat::{ChatModel, ModelErrorKind as Kind};
 use quillet_llm::{AnswerLimits, ProviderConfig, Timeouts};
+use quillet_test_support::scripted::{
+    Script, Scripted, Step, answer, stream, stream_head, text_event,
+};
 
-use crate::scripted::{Script, Scripted, Step, answer, stream, stream_head, text_event};
 use crate::{CANARY, ask, config, model, provider};
 
 fn short() -> Timeouts {
@@ -335,7 +337,7 @@ fn keys_and_headers_show_nowhere() {
 
 #[tokio::test]
 async fn the_request_carries_key_headers_and_parameters() {
-    let server = Scripted::start(vec![crate::scripted::good("hello")]);
+    let server = Scripted::start(vec![quillet_test_support::scripted::good("hello")]);
     let mut config = config(&server);
     config.headers = vec![("x-team".into(), "blue".into())];
     let model = provider(config).unwrap();
@@ -361,7 +363,7 @@ async fn the_request_carries_key_headers_and_parameters() {
 
 #[tokio::test]
 async fn a_connection_serves_one_answer_after_the_other() {
-    let server = Scripted::start(vec![crate::scripted::good("a")]);
+    let server = Scripted::start(vec![quillet_test_support::scripted::good("a")]);
     let model = model(&server);
     for _ in 0..3 {
         let (_, error) = ask(&model).await;

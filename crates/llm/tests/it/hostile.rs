@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use quillet_test_support::scripted::{Script, Scripted, Step, stream_head};
 use serde_json::Value;
 
-use crate::scripted::{Script, Scripted, Step, stream_head};
 use crate::{ask, model};
 
 #[tokio::test]

@@ -19,7 +19,6 @@ mod providers;
 mod questions;
 mod record;
 mod retries;
-mod scripted;
 mod splits;
 mod transcripts;
 mod wholeness;
@@ -33,7 +32,7 @@ use futures_util::StreamExt;
 use quillet_core::chat::{ChatModel, ChatRequest, ModelError, Reply};
 use quillet_core::{Message, Role};
 use quillet_llm::{Http, OpenAiChat, Provider, ProviderConfig};
-use scripted::Scripted;
+use quillet_test_support::scripted::Scripted;
 
 /// The secret that no message and no debug text may show.
 const CANARY: &str = "sk-canary-5f1d";

@@ -9,8 +9,10 @@ use quillet_core::chat::{ChatRequest, ModelErrorKind as Kind};
 use quillet_core::{Message, Role};
 use quillet_llm::models::{ModelConfig, ModelSettings, Models, VendorSettings};
 use quillet_llm::{Http, Timeouts};
+use quillet_test_support::scripted::{
+    Script, Scripted, Step, done_event, finish_event, text_event,
+};
 
-use crate::scripted::{Script, Scripted, Step, done_event, finish_event, text_event};
 use crate::{ask, config, model, provider};
 
 fn packed(text: &str) -> Vec<u8> {

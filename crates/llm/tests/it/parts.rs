@@ -4,10 +4,10 @@ use futures_util::StreamExt;
 use quillet_core::chat::{ChatModel, ChatRequest, Reply};
 use quillet_core::{ContentPart, Message, Role};
 use quillet_llm::Mock;
+use quillet_test_support::scripted::{Scripted, good};
 use serde_json::{Value, json};
 
 use crate::model;
-use crate::scripted::{Scripted, good};
 
 fn request() -> ChatRequest {
     let parts = vec![

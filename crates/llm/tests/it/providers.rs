@@ -8,9 +8,9 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use quillet_core::chat::ChatModel;
 use quillet_llm::{Http, Protocol, Provider};
+use quillet_test_support::scripted::{Script, Scripted, Step};
 use serde_json::Value;
 
-use crate::scripted::{Script, Scripted, Step};
 use crate::transcripts::{self, Read, Report, transcript};
 use crate::{config, request};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatModel, ChatRequest, ModelErrorKind as Kind};
 use quillet_llm::{Mock, Retry, RetryPolicy};
+use quillet_test_support::scripted::{Script, Scripted, Step, answer, good, stream, text_event};
 
-use crate::scripted::{Script, Scripted, Step, answer, good, stream, text_event};
 use crate::{ask, config, provider};
 
 fn status(status: u16) -> Script {

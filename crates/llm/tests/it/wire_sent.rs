@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use quillet_core::chat::{ChatModel, ModelErrorKind};
 use quillet_llm::{Anthropic, Gemini, Http, Protocol, Provider};
+use quillet_test_support::scripted::{Scripted, answer};
 use serde_json::{Value, json};
 
-use crate::scripted::{Scripted, answer};
 use crate::{CANARY, ask, config, request};
 
 const SAID: &str =

@@ -5,9 +5,9 @@ use futures_util::FutureExt;
 use quillet_core::Map;
 use quillet_core::store::Kind::{Environ, Prompt};
 use quillet_prompt::Input;
+use quillet_test_support::TestStore;
 
 use crate::loaded;
-use crate::test_store::TestStore;
 
 /// The text, and three for the object in which the variables of the request
 /// stand beside the shared ones: its entries, their index, and what is shared of it.

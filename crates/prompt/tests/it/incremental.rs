@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use quillet_core::store::Kind::{Extension, Prompt, Tool};
 use quillet_core::store::{Key, Kind, Store};
 use quillet_prompt::{Definition, PromptEntry, Snapshot, State};
+use quillet_test_support::TestStore;
 
-use crate::test_store::TestStore;
 use crate::{loaded, service_over};
 
 /// Everything that anybody can see of a snapshot.

@@ -11,8 +11,6 @@ mod files;
 mod incremental;
 mod render;
 mod store_changes;
-mod test_store;
-mod test_tools;
 
 use std::sync::Arc;
 
@@ -22,8 +20,8 @@ use quillet_prompt::{
     Catalogue, Input, PromptService, RenderedPrompt, ServiceError, ServiceOptions, Variables,
 };
 use quillet_template::TemplateFactory;
-use test_store::TestStore;
-use test_tools::EchoTools;
+use quillet_test_support::EchoTools;
+use quillet_test_support::TestStore;
 
 pub(crate) fn service_over(store: &Arc<TestStore>) -> PromptService {
     let store: Arc<dyn Store> = store.clone();

@@ -3,8 +3,8 @@
 use quillet_core::store::Kind::{Environ, Extension, Prompt, Tool};
 use quillet_core::{Map, Value};
 use quillet_prompt::ServiceError;
+use quillet_test_support::TestStore;
 
-use crate::test_store::TestStore;
 use crate::{loaded, render};
 
 /// The text, or parts of the error's code and message.

@@ -7,9 +7,9 @@ use quillet_core::Map;
 use quillet_core::store::Kind::{Environ, Prompt, Tool};
 use quillet_core::store::{Key, Kind, Store};
 use quillet_prompt::{Input, PromptService, RenderedPrompt};
+use quillet_test_support::TestStore;
 use tokio::time::{Instant, advance};
 
-use crate::test_store::TestStore;
 use crate::{loaded, render, service_over};
 
 /// Polls until the render gives this text, for at most a minute.

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use quillet_template::TemplateFactory;
+use quillet_test_support::RedisServer;
 use serde_json::{Value, json};
 
 use crate::client::{get, post};
 use crate::redis::serve;
-use crate::redis_server::RedisServer;
 use crate::test_server::eventually;
 
 /// A format by a name or alias, a template, and what it renders to with

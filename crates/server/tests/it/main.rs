@@ -18,8 +18,6 @@ mod origin_defects;
 mod otlp;
 mod rebinding;
 mod redis;
-#[path = "../../../store/tests/it/redis_server.rs"]
-mod redis_server;
 mod render;
 mod response;
 mod revision;
@@ -30,14 +28,4 @@ mod sql;
 mod test_agents;
 mod test_model;
 mod test_server;
-#[path = "../../../prompt/tests/it/test_store.rs"]
-#[allow(
-    dead_code,
-    unreachable_pub,
-    reason = "shared with the prompt service's tests"
-)]
-mod test_store;
-#[path = "../../../prompt/tests/it/test_tools.rs"]
-#[allow(unreachable_pub, reason = "shared with the prompt service's tests")]
-mod test_tools;
 mod told;

@@ -7,14 +7,14 @@ use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_server::{Server, ServerConfig};
 use quillet_store::StoreOptions;
 use quillet_template::TemplateFactory;
+use quillet_test_support::EchoTools;
+use quillet_test_support::{RedisServer, free_port};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::client::{get, post};
-use crate::redis_server::{RedisServer, free_port};
 use crate::test_server::eventually;
-use crate::test_tools::EchoTools;
 
 const BODY: &str = r#"{"variables":{"name":"Ada"}}"#;
 const PATH: &str = "/api/render/prompts/greet.hello";

@@ -8,10 +8,10 @@ use quillet_core::store::Kind::Prompt;
 use quillet_core::store::{Key, Store};
 use quillet_prompt::Revision;
 use quillet_server::ServerConfig;
+use quillet_test_support::RedisServer;
 
 use crate::client::{Answer, get, post, request};
 use crate::redis::serve;
-use crate::redis_server::RedisServer;
 use crate::test_server::{Setup, eventually, start, start_with};
 
 /// A client of Redis that knows nothing of us.

@@ -15,6 +15,8 @@ use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_server::{Server, ServerConfig, Services};
 use quillet_store::{MemoryRuns, MemorySessions, RunOptions, SessionOptions};
 use quillet_template::TemplateFactory;
+use quillet_test_support::EchoTools;
+use quillet_test_support::TestStore;
 use quillet_tools::{Tools, ToolsConfig};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -22,8 +24,6 @@ use tokio::task::JoinHandle;
 
 use crate::client::{self, Answer};
 use crate::test_server::ENTRIES;
-use crate::test_store::TestStore;
-use crate::test_tools::EchoTools;
 
 /// One scripted model under every name; `none` is not to be had.
 #[derive(Debug)]

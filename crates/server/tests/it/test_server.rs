@@ -9,13 +9,13 @@ use quillet_core::store::{Kind, Store};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_server::{Server, ServerConfig};
 use quillet_template::{Limits, TemplateFactory};
+use quillet_test_support::EchoTools;
+use quillet_test_support::TestStore;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::client::{self, Answer};
 use crate::test_model::{Script, TestModel, hello};
-use crate::test_store::TestStore;
-use crate::test_tools::EchoTools;
 
 /// What the tests' prompts are.
 pub(crate) const ENTRIES: &[(Kind, &str, &str)] = &[

@@ -187,7 +187,7 @@ fn is_too_large(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use quillet_real_servers::MariaDb;
+    use quillet_test_support::MariaDb;
 
     use super::*;
     use crate::Rows;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::BoxFuture;
+use secrets::Secrets;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdin, Command};
@@ -27,7 +28,6 @@ use crate::{
     Catalogue, ConnectionUrl, DatabaseError, DatabaseErrorKind, Dialect, SshAuth, SshConfig,
     connect,
 };
-use secrets::Secrets;
 
 /// Starts `ssh` and ends it when its own input ends: a pipe that closes when we drop it or die.
 const SUPERVISOR: &str = r#"
@@ -309,7 +309,7 @@ impl Database for Tunneled {
 
 #[cfg(test)]
 mod tests {
-    use quillet_real_servers::{MariaDb, Sshd};
+    use quillet_test_support::{MariaDb, Sshd};
 
     use super::*;
 

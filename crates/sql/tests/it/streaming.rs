@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::BoxFuture;
-use quillet_real_servers::{MariaDb, Postgres};
 use quillet_sql::database::ConnectOptions;
 use quillet_sql::rows::Truncated;
 use quillet_sql::stream::{BATCH_BYTES, BATCH_ROWS, Ended, RowSink, Stop};
 use quillet_sql::{Cell, ColumnInfo, Database, DatabaseErrorKind, QueryLimits, connect};
+use quillet_test_support::{MariaDb, Postgres};
 use tokio::sync::Semaphore;
 
 use crate::sqlite::folder::Folder;

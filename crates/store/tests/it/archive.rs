@@ -6,8 +6,8 @@ use futures_util::future::join_all;
 use quillet_core::archive::{Archive, QueryPage, QueryRecord};
 use quillet_core::store::StoreErrorKind;
 use quillet_store::{ArchiveOptions, open_archive};
+use quillet_test_support::{Cluster, RedisServer, SentinelSet, TempDir};
 
-use crate::redis_server::{Cluster, RedisServer, SentinelSet, TempDir};
 use crate::support::patient;
 
 async fn archive(address: &str, options: &ArchiveOptions) -> Arc<dyn Archive> {

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use quillet_core::archive::{Archive, QueryPage, QueryRecord};
 use quillet_store::{ArchiveOptions, open_archive};
+use quillet_test_support::RedisServer;
 use tokio::runtime::Runtime;
 
-use crate::redis_server::RedisServer;
 use crate::support::patient;
 
 #[derive(Clone, Debug)]

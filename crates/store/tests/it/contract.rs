@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use futures_util::{FutureExt, StreamExt};
 use quillet_core::store::{Change, Health, Key, Kind, Store};
+use quillet_test_support::{Cluster, RedisServer, SentinelSet, TempDir};
 
-use crate::redis_server::{Cluster, RedisServer, SentinelSet, TempDir};
 use crate::support::{arrives, becomes, names, one, open};
 
 async fn holds(address: &str) {

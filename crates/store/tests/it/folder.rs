@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
 use quillet_store::StoreOptions;
+use quillet_test_support::TempDir;
 use serde_json::Value;
 
-use crate::redis_server::TempDir;
 use crate::support::{arrives, becomes, names, one, open, open_with};
 
 struct Files(TempDir);

@@ -10,8 +10,7 @@ use quillet_core::chat::{ModelError, ModelErrorKind};
 use quillet_core::knowledge::{Document, Embedder, Knowledge, Passage};
 use quillet_core::store::StoreErrorKind;
 use quillet_store::{KnowledgeOptions, SqliteKnowledge, open_knowledge};
-
-use crate::redis_server::TempDir;
+use quillet_test_support::TempDir;
 
 async fn memory(embedder: Option<Arc<dyn Embedder>>) -> SqliteKnowledge {
     at(Path::new(":memory:"), embedder).await

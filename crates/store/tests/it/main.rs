@@ -10,7 +10,6 @@ mod folder;
 mod knowledge;
 mod redis_cluster;
 mod redis_recovery;
-mod redis_server;
 mod redis_single;
 mod runs;
 mod runs_recovery;

@@ -1,8 +1,8 @@
 //! A cluster of three masters.
 
 use quillet_core::store::{Change, Key, Kind};
+use quillet_test_support::{Cluster, wait_for};
 
-use crate::redis_server::{Cluster, wait_for};
 use crate::support::{all_arrives, arrives, becomes, one, open};
 
 #[tokio::test(flavor = "multi_thread")]

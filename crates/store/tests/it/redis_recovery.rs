@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
+use quillet_test_support::{RedisServer, SentinelSet, free_port};
 use tokio::time::sleep;
 
-use crate::redis_server::{RedisServer, SentinelSet, free_port};
 use crate::support::{all_arrives, arrives, becomes, one, open};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,7 +78,7 @@ async fn a_failover_moves_the_store_to_the_new_master() {
     store.put(Kind::Tool, &Key::new("x"), "1").await.unwrap();
     let mut changes = store.changes();
     set.replica.cli(&["WAIT", "0", "0"]);
-    crate::redis_server::wait_for("the replica to have the key", || {
+    quillet_test_support::wait_for("the replica to have the key", || {
         set.replica.cli(&["GET", "shenma:tools:x"]) == "1"
     });
 

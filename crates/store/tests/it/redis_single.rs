@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
 use quillet_store::StoreOptions;
+use quillet_test_support::RedisServer;
 use serde_json::Value;
 
-use crate::redis_server::RedisServer;
 use crate::support::{arrives, becomes, names, one, open, open_with, patient};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,9 +7,9 @@ use futures_util::FutureExt;
 use quillet_core::runs::{Allowance, LoggedEvent, NotAdmitted, Runs};
 use quillet_core::store::StoreErrorKind;
 use quillet_store::{RunOptions, open_runs};
+use quillet_test_support::RedisServer;
 use tokio::time::{sleep, timeout};
 
-use crate::redis_server::RedisServer;
 use crate::support::patient;
 
 const LONG: Duration = Duration::from_secs(20);

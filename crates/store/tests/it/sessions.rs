@@ -8,8 +8,8 @@ use quillet_core::session::{Sessions, Turn};
 use quillet_core::store::StoreErrorKind;
 use quillet_core::{ContentPart, Message, NativeTurn, Role, ToolCall};
 use quillet_store::{SessionOptions, open_sessions};
+use quillet_test_support::{Cluster, RedisServer, SentinelSet, TempDir};
 
-use crate::redis_server::{Cluster, RedisServer, SentinelSet, TempDir};
 use crate::support::patient;
 
 async fn sessions(address: &str, options: &SessionOptions) -> Arc<dyn Sessions> {

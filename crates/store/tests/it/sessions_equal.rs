@@ -9,9 +9,9 @@ use proptest::test_runner::{Config, TestRunner};
 use quillet_core::session::{Sessions, Turn};
 use quillet_core::{Message, Role, ToolCall};
 use quillet_store::{SessionOptions, open_sessions};
+use quillet_test_support::RedisServer;
 use tokio::runtime::Runtime;
 
-use crate::redis_server::RedisServer;
 use crate::support::patient;
 
 #[derive(Clone, Debug)]

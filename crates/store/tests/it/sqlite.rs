@@ -15,8 +15,8 @@ use quillet_store::{
     KnowledgeOptions, SessionOptions, SqliteSessions, TraceFilter, TraceOptions, open_knowledge,
     open_traces,
 };
+use quillet_test_support::{TempDir, wait_for};
 
-use crate::redis_server::{TempDir, wait_for};
 use crate::support::{arrives, one, open};
 
 fn said(id: &str) -> Turn {

@@ -7,8 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use quillet_core::store::StoreErrorKind;
 use quillet_core::trace::{SpanKind, Trace, TraceSink, Tracer};
 use quillet_store::{TraceFilter, TraceOptions, TraceStore, open_traces};
-
-use crate::redis_server::TempDir;
+use quillet_test_support::TempDir;
 
 const A: &str = "0123456789abcdef0123456789abcdef";
 const B: &str = "0123456789abcdef0123456789abcde0";

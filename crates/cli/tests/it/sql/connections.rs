@@ -1,6 +1,6 @@
 //! Connections of the store, real servers, and queries that are given up.
 
-use quillet_real_servers::{MariaDb, Postgres};
+use quillet_test_support::{MariaDb, Postgres};
 
 use super::json;
 use crate::Place;

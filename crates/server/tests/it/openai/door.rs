@@ -14,13 +14,13 @@ use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_server::{Server, ServerConfig, Services};
 use quillet_store::{MemoryRuns, MemorySessions, RunOptions, SessionOptions};
 use quillet_template::TemplateFactory;
+use quillet_test_support::EchoTools;
+use quillet_test_support::TestStore;
 use quillet_tools::{McpServers, Tools, ToolsConfig};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::client::{self, Answer};
-use crate::test_store::TestStore;
-use crate::test_tools::EchoTools;
 
 const ENTRIES: &[(Kind, &str, &str)] = &[
     (Kind::Environ, "vscode:lang", r#""go""#),

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use quillet_host::agent::AgentOptions;
 use quillet_store::{RunOptions, StoreOptions};
+use quillet_test_support::RedisServer;
 use serde_json::json;
 
 use crate::client::{Connection, parse};
-use crate::redis_server::RedisServer;
 use crate::test_agents::{AgentServer, AgentSetup, events, question};
 use crate::test_model::{Script, TestModel, hello, start, text};
 use crate::test_server::eventually;

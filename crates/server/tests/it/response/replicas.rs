@@ -8,10 +8,10 @@ use quillet_core::runs::Allowance;
 use quillet_core::session::Turn;
 use quillet_core::{Message, Role};
 use quillet_store::{RunOptions, SessionOptions, StoreOptions};
+use quillet_test_support::{RedisServer, TempDir};
 use serde_json::json;
 
 use crate::client::{Connection, request};
-use crate::redis_server::{RedisServer, TempDir};
 use crate::test_agents::{AgentServer, AgentSetup, events, frames, question};
 use crate::test_model::{Script, TestModel, hello, start, text};
 use crate::test_server::eventually;

@@ -8,11 +8,11 @@ use futures_util::future::join_all;
 use quillet_core::store::{Key, Kind};
 use quillet_fake_provider::{Script, Turn};
 use quillet_store::{MemoryStore, StoreOptions};
+use quillet_test_support::RedisServer;
 use serde_json::{Value, json};
 
 use super::served::{Folder, content, options, serve, serve_over, serve_with};
 use crate::client::Connection;
-use crate::redis_server::RedisServer;
 use crate::test_server::eventually;
 
 const TALK: &str = "---

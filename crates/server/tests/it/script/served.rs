@@ -19,11 +19,11 @@ use quillet_script::js::{Program, Transport, serve_process};
 use quillet_server::{Server, ServerConfig};
 use quillet_store::{FolderStore, StoreOptions};
 use quillet_template::TemplateFactory;
+use quillet_test_support::EchoTools;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::client::{self, Answer};
-use crate::test_tools::EchoTools;
 
 /// A server that runs scripts, and everything behind it.
 pub(super) struct Served {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use quillet_real_servers::Postgres;
 use quillet_sql::{QueryLimits, SqlConfig};
+use quillet_test_support::Postgres;
 use serde_json::json;
 
 use super::served::{Served, Setup, error};

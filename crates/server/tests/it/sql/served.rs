@@ -23,6 +23,7 @@ use quillet_store::{
     SessionOptions,
 };
 use quillet_template::TemplateFactory;
+use quillet_test_support::EchoTools;
 use quillet_tools::{McpServers, Tools, ToolsConfig};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -30,7 +31,6 @@ use tokio::task::JoinHandle;
 use super::shop::Shop;
 use crate::client::{self, Answer};
 use crate::test_agents::OneModel;
-use crate::test_tools::EchoTools;
 
 /// What a test wants to be different.
 pub(super) struct Setup {

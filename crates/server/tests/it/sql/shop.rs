@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use quillet_real_servers::{MariaDb, Postgres};
+use quillet_test_support::{MariaDb, Postgres};
 
 /// Tables in SQL that all three read.
 const TABLES: &str = "

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use quillet_real_servers::MariaDb;
 use quillet_sql::catalogue::{Catalogue, ForeignKey, Table, TableType};
 use quillet_sql::{Cell, Database};
+use quillet_test_support::MariaDb;
 
 use super::{only, open, rows};
 

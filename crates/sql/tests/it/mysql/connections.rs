@@ -1,7 +1,7 @@
 //! Ways in, and what is said when there is none.
 
-use quillet_real_servers::MariaDb;
 use quillet_sql::{Cell, DatabaseErrorKind};
+use quillet_test_support::MariaDb;
 
 use super::{only, open, rows, try_open};
 use crate::certificates::Certificates;

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use quillet_real_servers::MariaDb;
 use quillet_sql::guard::{self, Policy};
 use quillet_sql::{DatabaseErrorKind, Dialect, QueryLimits};
+use quillet_test_support::MariaDb;
 
 use super::{limits, open, rows};
 

@@ -1,8 +1,8 @@
 //! Queries: exact values, limits, and errors with their places.
 
-use quillet_real_servers::MariaDb;
 use quillet_sql::rows::{Truncated, ValueType};
 use quillet_sql::{Cell, DatabaseErrorKind, QueryLimits};
+use quillet_test_support::MariaDb;
 
 use super::{limits, only, open, refused, rows};
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use quillet_real_servers::MariaDb;
 use quillet_sql::guard::{self, Mode, Policy};
 use quillet_sql::{DatabaseErrorKind, Dialect, QueryLimits};
+use quillet_test_support::MariaDb;
 use serde_json::Value;
 
 use super::open;

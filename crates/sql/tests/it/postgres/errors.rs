@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use quillet_real_servers::Postgres;
 use quillet_sql::database::ConnectOptions;
 use quillet_sql::{DatabaseErrorKind as Kind, connect};
+use quillet_test_support::Postgres;
 
 use super::{database, query};
 

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use quillet_real_servers::Postgres;
 use quillet_sql::rows::Truncated;
 use quillet_sql::{Cell, DatabaseErrorKind as Kind, QueryLimits};
-
+use quillet_test_support::Postgres;
 use tokio::runtime::Handle;
 
 use super::{database, query, unjudged, value};

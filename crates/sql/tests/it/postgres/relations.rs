@@ -1,8 +1,8 @@
 //! Every kind of relation is seen with everything about it, by those who may read it.
 
-use quillet_real_servers::Postgres;
 use quillet_sql::catalogue::{Table, TableType};
 use quillet_sql::{Catalogue, Cell};
+use quillet_test_support::Postgres;
 
 use super::{catalogue, database, value};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use quillet_real_servers::Postgres;
 use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::{Database, DatabaseErrorKind as Kind, QueryLimits, connect};
+use quillet_test_support::Postgres;
 
 use super::database;
 

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use quillet_real_servers::Postgres;
 use quillet_sql::guard::{self, Mode, Policy};
 use quillet_sql::rows::Truncated;
 use quillet_sql::{DatabaseErrorKind as Kind, Dialect, QueryLimits};
+use quillet_test_support::Postgres;
 use serde_json::Value;
 
 use super::{catalogue, database, unjudged};

@@ -1,8 +1,8 @@
 //! Databases as people have them: the catalogue says all that the dump says.
 
-use quillet_real_servers::Postgres;
 use quillet_sql::catalogue::{Table, TableType};
 use quillet_sql::{Catalogue, Cell};
+use quillet_test_support::Postgres;
 
 use super::{catalogue, shared, value};
 

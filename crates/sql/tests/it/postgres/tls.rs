@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use quillet_real_servers::Postgres;
 use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::{Cell, DatabaseErrorKind as Kind, QueryLimits, connect};
+use quillet_test_support::Postgres;
 
 use super::{database, powerful, value};
 use crate::certificates::Certificates;

@@ -1,8 +1,8 @@
 //! Values come as exactly what the server has.
 
-use quillet_real_servers::Postgres;
 use quillet_sql::rows::ValueType as V;
 use quillet_sql::{Cell, QueryLimits};
+use quillet_test_support::Postgres;
 
 use super::{database, query};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use quillet_real_servers::{MariaDb, Postgres};
 use quillet_sql::rows::Cell;
 use quillet_sql::{Databases, Definition, RunOptions, SqlConfig};
+use quillet_test_support::{MariaDb, Postgres};
 use tokio::task::JoinSet;
 
 use super::shop::service;

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quillet_core::chat::Bytes4;
-use quillet_real_servers::{MariaDb, Postgres};
 use quillet_sql::chain::BuiltIn;
 use quillet_sql::database::ConnectOptions;
 use quillet_sql::{Databases, Definition, Dialect, Parts, SqlConfig};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
+use quillet_test_support::{MariaDb, Postgres};
 
 use crate::scripted::Scripted;
 

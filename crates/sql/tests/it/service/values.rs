@@ -6,12 +6,12 @@ use std::time::Duration;
 use quillet_core::Content;
 use quillet_core::archive::Archive;
 use quillet_core::chat::Bytes4;
-use quillet_real_servers::{MariaDb, Postgres};
 use quillet_sql::chain::BuiltIn;
 use quillet_sql::database::ConnectOptions;
 use quillet_sql::values::{Sampling, ValuesConfig};
 use quillet_sql::{Databases, Definition, Dialect, Parts, SqlConfig};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
+use quillet_test_support::{MariaDb, Postgres};
 
 use super::shop::{Shop, serving};
 use crate::scripted::Scripted;

@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_real_servers::Postgres;
+use grammar::Grammar;
 use quillet_sql::guard::{self, Policy};
 use quillet_sql::{Catalogue, Database, DatabaseErrorKind as Kind, Dialect, QueryLimits};
+use quillet_test_support::Postgres;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 use super::{catalogue, database};
-use grammar::Grammar;
 
 const FIXTURE: &str = r#"
 CREATE EXTENSION dblink;

@@ -11,8 +11,9 @@ use quillet_core::store::{
 };
 use tokio::sync::{broadcast, watch};
 
+/// A store in memory that can be sent away and counts its round trips.
 #[derive(Debug)]
-pub(crate) struct TestStore {
+pub struct TestStore {
     texts: Mutex<BTreeMap<(Kind, Key), Arc<str>>>,
     away: AtomicBool,
     gets: AtomicUsize,
@@ -23,7 +24,8 @@ pub(crate) struct TestStore {
 }
 
 impl TestStore {
-    pub(crate) fn new(entries: &[(Kind, &str, &str)]) -> Arc<Self> {
+    /// One with these definitions: kind, key and text.
+    pub fn new(entries: &[(Kind, &str, &str)]) -> Arc<Self> {
         let entry =
             |(kind, key, text): &(Kind, &str, &str)| ((*kind, Key::new(*key)), Arc::from(*text));
         Arc::new(TestStore {
@@ -37,7 +39,8 @@ impl TestStore {
         })
     }
 
-    pub(crate) fn set_away(&self, away: bool) {
+    /// Has it answer nothing but errors, or answer again.
+    pub fn set_away(&self, away: bool) {
         self.away.store(away, Ordering::SeqCst);
         if !away {
             let _ = self.changes.send(Change::All);
@@ -45,7 +48,7 @@ impl TestStore {
     }
 
     /// Round trips for values, and every key that was asked for, since the last call.
-    pub(crate) fn take_gets(&self) -> (usize, Vec<String>) {
+    pub fn take_gets(&self) -> (usize, Vec<String>) {
         let keys = std::mem::take(&mut *self.got.lock().unwrap());
         let keys = keys.iter().map(Key::to_string).collect();
         (self.gets.swap(0, Ordering::SeqCst), keys)
@@ -53,13 +56,13 @@ impl TestStore {
 
     /// While it hangs, questions for values are taken and not answered.
     #[allow(dead_code, reason = "other crates' tests include this file")]
-    pub(crate) fn set_hung(&self, hung: bool) {
+    pub fn set_hung(&self, hung: bool) {
         self.hung.send_replace(hung);
     }
 
     /// How often all entries of a kind were read since the last call.
     #[allow(dead_code, reason = "other crates' tests include this file")]
-    pub(crate) fn take_loads(&self) -> usize {
+    pub fn take_loads(&self) -> usize {
         self.loads.swap(0, Ordering::SeqCst)
     }
 

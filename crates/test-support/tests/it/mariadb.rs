@@ -1,4 +1,4 @@
-use quillet_real_servers::MariaDb;
+use quillet_test_support::MariaDb;
 
 #[test]
 fn a_server_starts_takes_scripts_and_goes() {

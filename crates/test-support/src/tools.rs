@@ -10,7 +10,7 @@ use quillet_core::{BoxFuture, Diagnostic, Map, Value, json};
 /// Builds a tool that answers with its own name and its arguments, one that
 /// fails (`"fail": true`), or one that never answers (`"hang": true`).
 #[derive(Debug)]
-pub(crate) struct EchoTools;
+pub struct EchoTools;
 
 #[derive(Debug)]
 struct Echo {

@@ -1,8 +1,6 @@
 //! A provider that does what it is told, byte by byte: pieces cut anywhere,
-//! pauses, resets, silence. Plain threads and sockets, so that any crate's tests
-//! can include this file with `#[path]`.
-
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+//! pauses, resets, silence. Plain threads and sockets, so that
+//! it needs no runtime.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

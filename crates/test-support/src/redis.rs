@@ -1,9 +1,7 @@
-//! Starts real Redis servers for tests: one, a sentinel set, a cluster. Other
-//! crates' tests include this file by `#[path]`; it needs only the standard library.
-#![allow(dead_code)]
+//! Real Redis servers: one, a sentinel set, a cluster.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,10 +12,17 @@ const HINT: &str = "this test needs Redis: apt-get install redis-server redis-to
 
 /// A folder that is removed with the value.
 #[derive(Debug)]
-pub(crate) struct TempDir(PathBuf);
+pub struct TempDir(PathBuf);
+
+impl Default for TempDir {
+    fn default() -> Self {
+        TempDir::new()
+    }
+}
 
 impl TempDir {
-    pub(crate) fn new() -> Self {
+    /// An empty folder below the one for temporary files.
+    pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("quillet-test-{}-{number}", std::process::id());
@@ -26,7 +31,8 @@ impl TempDir {
         TempDir(path)
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.0
     }
 }
@@ -38,35 +44,38 @@ impl Drop for TempDir {
 }
 
 /// A port that was free a moment ago.
-pub(crate) fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
 
 /// A server process that is killed with the value.
 #[derive(Debug)]
-pub(crate) struct RedisServer {
+pub struct RedisServer {
     process: Child,
     program: &'static str,
     arguments: Vec<String>,
     /// How `redis-cli` reaches it, beyond host and port.
     client: Vec<String>,
-    pub(crate) port: u16,
-    pub(crate) dir: TempDir,
+    /// Where it listens on 127.0.0.1.
+    pub port: u16,
+    /// Its data and its log.
+    pub dir: TempDir,
 }
 
 impl RedisServer {
     /// A server with nothing in it.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         RedisServer::start_with(&[])
     }
 
     /// A server with more settings, each `--name` and its value.
-    pub(crate) fn start_with(more: &[&str]) -> Self {
+    pub fn start_with(more: &[&str]) -> Self {
         RedisServer::start_at(free_port(), more)
     }
 
-    pub(crate) fn start_at(port: u16, more: &[&str]) -> Self {
+    /// The same on this port.
+    pub fn start_at(port: u16, more: &[&str]) -> Self {
         let dir = TempDir::new();
         let port_text = port.to_string();
         let dir_text = dir.path().to_str().unwrap().to_owned();
@@ -91,7 +100,7 @@ impl RedisServer {
 
     /// A server that speaks TLS only, with a fresh certificate for `localhost`
     /// and 127.0.0.1; the authority is the file `ca.crt` in `dir`.
-    pub(crate) fn start_tls() -> Self {
+    pub fn start_tls() -> Self {
         let dir = TempDir::new();
         make_certificates(dir.path());
         let file = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
@@ -154,17 +163,18 @@ impl RedisServer {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
 
-    pub(crate) fn url(&self) -> String {
+    /// Its address as a store.
+    pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
     /// What `redis-cli` prints for a command.
-    pub(crate) fn cli(&self, arguments: &[&str]) -> String {
+    pub fn cli(&self, arguments: &[&str]) -> String {
         cli(self.port, &self.client, arguments)
     }
 
     /// The address of a user who may do what docs/stores.md says is needed, and no more.
-    pub(crate) fn url_of_a_user_with_few_rights(&self) -> String {
+    pub fn url_of_a_user_with_few_rights(&self) -> String {
         let rights = "on >pw ~shenma:* &shenma:* +getrange +exists +set +del +scan +ping +eval +get \
             +rpush +lpop +llen +lrange +xadd +xrange +xlen +xdel +@hash +@sortedset +pexpire +time \
             +publish +subscribe +unsubscribe";
@@ -177,13 +187,13 @@ impl RedisServer {
     }
 
     /// `kill -9`.
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
     /// Starts again on the same port after [`RedisServer::kill`].
-    pub(crate) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.process = spawn(self.program, &self.arguments, self.dir.path());
         self.await_answer();
     }
@@ -226,7 +236,7 @@ fn cli(port: u16, client: &[String], arguments: &[&str]) -> String {
 }
 
 /// Waits up to 20 s.
-pub(crate) fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
+pub fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
     let start = Instant::now();
     while !ready() {
         assert!(
@@ -260,14 +270,18 @@ fn make_certificates(dir: &Path) {
 
 /// A master, a replica, and three sentinels that watch them under the name `main`.
 #[derive(Debug)]
-pub(crate) struct SentinelSet {
-    pub(crate) master: RedisServer,
-    pub(crate) replica: RedisServer,
-    pub(crate) sentinels: Vec<RedisServer>,
+pub struct SentinelSet {
+    /// The one that takes writes.
+    pub master: RedisServer,
+    /// The one that follows it.
+    pub replica: RedisServer,
+    /// The three that watch.
+    pub sentinels: Vec<RedisServer>,
 }
 
 impl SentinelSet {
-    pub(crate) fn start() -> Self {
+    /// All of them, once they know each other.
+    pub fn start() -> Self {
         let master = RedisServer::start();
         let port = master.port.to_string();
         let replica = RedisServer::start_with(&["--replicaof", "127.0.0.1", &port]);
@@ -295,7 +309,8 @@ impl SentinelSet {
         })
     }
 
-    pub(crate) fn url(&self) -> String {
+    /// The address of the set as a store.
+    pub fn url(&self) -> String {
         let nodes = self
             .sentinels
             .iter()
@@ -324,12 +339,14 @@ fn sentinel(master: u16) -> RedisServer {
 
 /// Three masters that share all slots.
 #[derive(Debug)]
-pub(crate) struct Cluster {
-    pub(crate) nodes: Vec<RedisServer>,
+pub struct Cluster {
+    /// The masters.
+    pub nodes: Vec<RedisServer>,
 }
 
 impl Cluster {
-    pub(crate) fn start() -> Self {
+    /// The three, once they share all slots.
+    pub fn start() -> Self {
         let nodes: Vec<_> = (0..3).map(|_| cluster_node()).collect();
         let addresses: Vec<String> = nodes
             .iter()
@@ -350,12 +367,13 @@ impl Cluster {
         cluster
     }
 
-    pub(crate) fn url(&self) -> String {
+    /// The address of the cluster as a store.
+    pub fn url(&self) -> String {
         format!("redis+cluster://127.0.0.1:{}", self.nodes[0].port)
     }
 
     /// A command, sent on to whichever node has the key.
-    pub(crate) fn cli(&self, arguments: &[&str]) -> String {
+    pub fn cli(&self, arguments: &[&str]) -> String {
         let mut all = vec!["-c"];
         all.extend(arguments);
         self.nodes[0].cli(&all)
@@ -372,9 +390,4 @@ fn cluster_node() -> RedisServer {
         "--cluster-node-timeout",
         "1000",
     ])
-}
-
-/// Whether something listens on the port.
-pub(crate) fn listens(port: u16) -> bool {
-    TcpStream::connect(("127.0.0.1", port)).is_ok()
 }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use quillet_real_servers::Postgres;
+use quillet_test_support::Postgres;
 
 #[test]
 fn a_server_starts_takes_scripts_and_goes() {

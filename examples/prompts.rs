@@ -7,16 +7,13 @@ use quillet::{Quillet, Settings};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::temp_dir().join(format!("quillet-prompts-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("prompts"))?;
-    std::fs::create_dir_all(folder.join("environs"))?;
+    std::fs::create_dir_all(folder.join("environs/shop"))?;
     std::fs::write(
         folder.join("prompts/greet.json"),
-        r#"{"messages": [{"role": "system", "content": "You work for {{.environs.shop.name}}."},
+        r#"{"messages": [{"role": "system", "content": "You work for {{.shop.name}}."},
                          {"role": "user", "content": "Greet {{.variables.name}}."}]}"#,
     )?;
-    std::fs::write(
-        folder.join("environs/shop.json"),
-        r#"{"name": "Quill & Co"}"#,
-    )?;
+    std::fs::write(folder.join("environs/shop/name.json"), r#""Quill & Co""#)?;
 
     let mut settings = Settings::default();
     settings.set("store.url", &format!("dir:{}", folder.display()))?;

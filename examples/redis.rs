@@ -1,37 +1,27 @@
-//! A prompt of Redis, rendered and sent to a model, and a script: with a Redis at 127.0.0.1 and a key
-//! in OPENAI_API_KEY. Run it: `cargo run -p quillet --features redis --example redis`.
+//! A prompt of Redis, rendered and sent to a model, and a script. With a Redis that has the prompt
+//! `greet.hello`, and QUILLET_MODEL with the key of its provider, or `mock`:
+//! `QUILLET_MODEL=mock cargo run -p quillet --features redis --example redis redis://127.0.0.1/`.
+
+use quillet::Quillet;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let store = std::env::args()
-        .nth(1)
-        .unwrap_or("redis://127.0.0.1/".into());
-    let quillet = quillet::Quillet::open(&store).await?;
-    println!(
-        "{:?}",
-        quillet
-            .render("greet.hello", [("name", "Ada")])
-            .await?
-            .prompt
-    );
-    println!(
-        "{}",
-        quillet
-            .chat("greet.hello", [("name", "Ada")])
-            .await?
-            .whole()?
-            .text
-    );
+    let store = std::env::args().nth(1).expect("the address of a store");
+    let quillet = Quillet::open(&store).await?;
+    let rendered = quillet.render("greet.hello", [("name", "Ada")]).await?;
+    let reply = quillet.chat("greet.hello", [("name", "Ada")]).await?;
     let script = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../examples/scripts/translate/translate.ai.yaml"
+        "/../../examples/scripts/translate"
     );
+    let outcome = quillet
+        .run_script(script, [("content", "Guten Tag")])
+        .await?;
     println!(
-        "{:?}",
-        quillet
-            .run_script(script, [("content", "Good day")])
-            .await?
-            .value
+        "{}\n{}\n{:?}",
+        rendered.prompt,
+        reply.whole()?.text,
+        outcome.value
     );
     Ok(())
 }

@@ -34,6 +34,8 @@ mod error;
 #[cfg(feature = "service")]
 pub mod files;
 #[cfg(feature = "service")]
+mod function_tool;
+#[cfg(feature = "service")]
 mod host;
 #[cfg(feature = "service")]
 pub mod parts;
@@ -44,6 +46,8 @@ pub mod settings;
 
 #[cfg(feature = "service")]
 pub use error::{Error, Finding};
+#[cfg(feature = "service")]
+pub use function_tool::tool;
 #[cfg(feature = "service")]
 pub use host::Host;
 #[cfg(feature = "service")]

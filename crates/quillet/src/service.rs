@@ -10,17 +10,17 @@ use quillet_core::tool::Tool;
 use quillet_core::{Map, Message};
 use quillet_host::agent::{AgentRequest, Who};
 use quillet_prompt::{ChatOutcome, Input, RenderOutcome, RenderedPrompt};
-use quillet_script::host::{Grants, Reach, Unobserved};
+use quillet_script::host::{Grants, Reach, Tools, Unobserved};
 use quillet_script::js::JsOptions;
 use quillet_script::library;
 use quillet_script::run::{Engine, Input as Arguments, Job, Outcome as ScriptOutcome};
 use quillet_template::TemplateFactory;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::error::Error;
 use crate::host::Host;
-use crate::parts::{self, scripts, scripts::Asked};
+use crate::parts::{self, scripts};
 use crate::settings::Settings;
 
 /// How requests of this program are named in logs and traces.
@@ -38,6 +38,8 @@ pub struct Quillet {
     settings: Arc<Settings>,
     /// Tools of this program.
     tools: Arc<Mutex<Vec<Arc<dyn Tool>>>>,
+    /// What scripts may call, once one has run: servers of tools are connected to then.
+    script_tools: Arc<OnceCell<Arc<dyn Tools>>>,
     _watch: Arc<AbortOnDropHandle<()>>,
 }
 
@@ -79,6 +81,7 @@ impl Quillet {
             host,
             settings: Arc::new(settings),
             tools: Arc::default(),
+            script_tools: Arc::default(),
             _watch: Arc::new(AbortOnDropHandle::new(watch)),
         })
     }
@@ -223,7 +226,7 @@ impl Quillet {
         let settings = &self.settings;
         let engine = Engine {
             models: Arc::new(scripts::models(settings)?),
-            tools: scripts::tools(settings, Asked::All, false).await?,
+            tools: self.script_tools().await?,
             library: opened.library,
             templates: Arc::new(TemplateFactory::standard()),
             limits: scripts::limits(settings),
@@ -243,6 +246,16 @@ impl Quillet {
             observer: Arc::new(Unobserved),
         };
         Ok(engine.run(job).await?)
+    }
+
+    /// Tools and prompts of the store, tools of this program and of MCP servers, built-in ones.
+    async fn script_tools(&self) -> Result<Arc<dyn Tools>, Error> {
+        let prompts = self.host.prompts();
+        let tools = self.script_tools.get_or_try_init(|| async {
+            let tools = scripts::service_tools(&self.settings, prompts).await?;
+            Ok::<_, Error>(Arc::new(tools.stored(prompts.clone())) as Arc<dyn Tools>)
+        });
+        Ok(tools.await?.clone())
     }
 
     /// Has the model write a query that answers a question to a database of the store, checks it,

@@ -2,6 +2,7 @@
 
 mod rendering;
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -81,6 +82,21 @@ pub enum RenderedPrompt {
     Text(String),
     /// Messages.
     Messages(Vec<Message>),
+}
+
+/// The text; of messages each with its role before it, `user: Hello`, a line break between two.
+impl fmt::Display for RenderedPrompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let messages = match self {
+            RenderedPrompt::Text(text) => return f.write_str(text),
+            RenderedPrompt::Messages(messages) => messages,
+        };
+        for (index, message) in messages.iter().enumerate() {
+            let gap = if index > 0 { "\n" } else { "" };
+            write!(f, "{gap}{}: {}", message.role, message.content)?;
+        }
+        Ok(())
+    }
 }
 
 /// Where a conversation stands that the template has no place for.

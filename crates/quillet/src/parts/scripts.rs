@@ -46,16 +46,28 @@ pub async fn serve(
 ) -> Result<(), Error> {
     let behind = Tape::of(settings)?.around(door.clone());
     let models = ScriptModels::new(door).behind(behind?);
+    let tools = service_tools(settings, prompts).await?;
+    let options = stored_options(settings)?;
+    ScriptService::run_for(prompts, Arc::new(models), Arc::new(tools), options);
+    Ok(())
+}
+
+/// What scripts of a service may call besides what is in its store: tools of MCP servers and
+/// built-in ones.
+///
+/// # Errors
+/// A setting is wrong.
+pub async fn service_tools(
+    settings: &Settings,
+    prompts: &Arc<PromptService>,
+) -> Result<ScriptTools, Error> {
     let tools = parts::tools(settings, prompts.variables().clone())?;
     let servers = agents::mcp_servers(settings)?;
     let (servers, warnings) = ServerTools::connect(tools.clone(), servers).await;
     for warning in &warnings {
         settings.warn(&warning.to_string());
     }
-    let tools = ScriptTools::default().builtin(tools).servers(servers);
-    let options = stored_options(settings)?;
-    ScriptService::run_for(prompts, Arc::new(models), Arc::new(tools), options);
-    Ok(())
+    Ok(ScriptTools::default().builtin(tools).servers(servers))
 }
 
 /// The bounds on one run.

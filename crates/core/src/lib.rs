@@ -1,6 +1,18 @@
 //! Vocabulary and contracts of Quillet: values, messages, tools, models, stores,
 //! sessions and traces. This crate does no input or output and needs no runtime; every other
 //! crate depends on it and it depends on none of them.
+//!
+//! ```
+//! use quillet_core::{Map, Value, json};
+//!
+//! let order = json::parse(r#"{"city": "Oslo", "items": [1, 2.50]}"#)?;
+//! let order = order.as_map().cloned().unwrap_or_default();
+//! assert_eq!(order.get("city").and_then(Value::as_str), Some("Oslo"));
+//! // Numbers are written as they were read.
+//! assert_eq!(json::to_string(order.get("items").unwrap()), "[1,2.5]");
+//! assert_eq!(Map::from([("name", "Ada")]).len(), 1);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 pub mod address;
 pub mod archive;

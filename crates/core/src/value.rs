@@ -404,9 +404,9 @@ impl From<String> for Value {
         Value::Str(value.into())
     }
 }
-impl From<Vec<Value>> for Value {
-    fn from(value: Vec<Value>) -> Self {
-        Value::List(List::new(value))
+impl<T: Into<Value>> From<Vec<T>> for Value {
+    fn from(items: Vec<T>) -> Self {
+        Value::List(List::new(items.into_iter().map(Into::into).collect()))
     }
 }
 impl From<Map> for Value {
@@ -498,7 +498,7 @@ mod tests {
     #[test]
     fn paths_lead_through_objects_only() {
         let value: Value = crate::json::parse(r#"{"a":{"b":[1]}}"#).unwrap();
-        assert_eq!(value.at(&["a", "b"]), Some(&Value::from(vec![1.into()])));
+        assert_eq!(value.at(&["a", "b"]), Some(&Value::from(vec![1])));
         assert_eq!(value.at(&["a", "b", "0"]), None);
     }
 }

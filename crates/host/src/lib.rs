@@ -1,6 +1,18 @@
 //! What a process hosts besides prompts: agents, scripts and databases of a store, what MCP
 //! clients are offered, what is counted, and where traces go. No HTTP server here: `quillet-server`
 //! is one way to it, the command line is another.
+//!
+//! ```
+//! use quillet_host::counters::{ByCode, head, line};
+//!
+//! let errors = ByCode::default();
+//! errors.count("timeout");
+//! let mut page = String::new();
+//! head(&mut page, "quillet_runs", "gauge", "Runs that are under way.");
+//! line(&mut page, "quillet_runs", "", 3);
+//! assert_eq!(page.lines().last(), Some("quillet_runs 3"));
+//! assert_eq!(errors.sum(), 1);
+//! ```
 
 // What serves a missing part alone is in no one's way.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]

@@ -4,6 +4,27 @@
 //!
 //! This crate knows no history and runs no tools; it turns one request into one
 //! stream of events and says why where it cannot.
+//!
+//! ```
+//! use futures_util::StreamExt;
+//! use quillet_core::chat::{ChatModel, ChatRequest, Reply};
+//! use quillet_core::{Message, Role};
+//! use quillet_llm::Mock;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let request = ChatRequest {
+//!     messages: vec![Message::new(Role::User, "Hello")],
+//!     ..ChatRequest::default()
+//! };
+//! let mut events = Mock.stream(request).await?;
+//! let mut reply = Reply::default();
+//! while let Some(event) = events.next().await {
+//!     reply.fold(event?);
+//! }
+//! assert!(reply.whole().is_ok_and(|answer| answer.text.contains("mock model")));
+//! # Ok::<(), quillet_core::chat::ModelError>(())
+//! # }).unwrap();
+//! ```
 
 mod answer;
 mod embed;

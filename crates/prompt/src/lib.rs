@@ -5,6 +5,32 @@
 //! shared variables that a template references; [`PromptService`] puts both
 //! together with tools and a model. A request sees one snapshot from start to end.
 //!
+//! ```
+//! use std::sync::Arc;
+//! use quillet_core::Map;
+//! use quillet_core::store::{Key, Kind, Store};
+//! use quillet_prompt::{Catalogue, Input, PromptService, ServiceOptions, Variables};
+//! use quillet_store::MemoryStore;
+//! use quillet_template::TemplateFactory;
+//! # use quillet_test_support::EchoTools as NoTools;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+//! let text = r#"{"prompt": "Hello {{.variables.name}}!"}"#;
+//! store.put(Kind::Prompt, &Key::new("greet"), text).await.unwrap();
+//!
+//! let formats = TemplateFactory::standard();
+//! let catalogue = Catalogue::new(store.clone(), formats, Arc::new(NoTools), 100);
+//! let variables = Arc::new(Variables::new(store));
+//! let service = PromptService::new(catalogue, variables, None, ServiceOptions::default());
+//! service.load().await.unwrap();
+//!
+//! let given = Map::from([("name", "Ada")]);
+//! let rendered = service.render("greet", &Input::new(&given, "request-1")).await.unwrap();
+//! assert_eq!(rendered.prompt.to_string(), "Hello Ada!");
+//! # });
+//! ```
+//!
 //! Where comments name ai-prompt-shell: that is the Go service whose data in Redis and whose API
 //! Quillet keeps.
 

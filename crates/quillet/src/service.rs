@@ -66,7 +66,7 @@ impl Quillet {
     /// let mut settings = Settings::default();
     /// settings.set("model.name", "mock")?;
     /// let quillet = Quillet::with(settings).await?;
-    /// assert!(quillet.host().models().is_configured());
+    /// assert_eq!(quillet.host().models().default_model(), Some("mock"));
     /// # Ok::<(), quillet::Error>(())
     /// # }).unwrap();
     /// ```

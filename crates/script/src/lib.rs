@@ -6,6 +6,20 @@
 //!
 //! The crate knows no file system of its own, no provider and no terminal: what is in [`host`]
 //! gives it scripts, models, tools and an observer.
+//!
+//! ```
+//! use quillet_script::reader;
+//! use quillet_script::syntax::Source;
+//! use std::sync::Arc;
+//!
+//! let source = Source {
+//!     name: "greet.ai.yaml".into(),
+//!     path: None,
+//!     text: "user: Greet {{name}}\nasistant: \"[[greeting]]\"\n".into(),
+//! };
+//! let findings = reader::read(Arc::new(source)).finish().unwrap_err();
+//! assert!(findings[0].to_string().starts_with("greet.ai.yaml:2:1"));
+//! ```
 
 // Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(all(feature = "js", feature = "wasm")), allow(dead_code))]

@@ -5,6 +5,20 @@
 //! [`PromptService`](quillet_prompt::PromptService) until it is told to stop.
 //! Loading the service and following its store is the caller's part.
 //!
+//! ```no_run
+//! use std::sync::Arc;
+//! use quillet_prompt::PromptService;
+//! use quillet_server::{Server, ServerConfig, ServerError};
+//!
+//! async fn serve(prompts: Arc<PromptService>) -> Result<(), ServerError> {
+//!     let config = ServerConfig { prefix: "/prompts".into(), ..ServerConfig::default() };
+//!     let server = Server::bind(config, prompts).await?;
+//!     println!("http://{}", server.local_addr());
+//!     server.run(async { tokio::signal::ctrl_c().await.unwrap_or(()) }).await;
+//!     Ok(())
+//! }
+//! ```
+//!
 //! Three services that exist have clients that call Quillet unchanged, and comments name them where
 //! a path, a member or a status is theirs: ai-prompt-shell (prompts, in Go), Chat Shell (agents, in
 //! Python) and table-chat (questions to databases, in Python).

@@ -8,6 +8,19 @@
 //!
 //! The crate knows no provider and no HTTP. Models, stores and archives are contracts of core.
 //!
+//! ```
+//! use quillet_sql::Dialect;
+//! use quillet_sql::guard::{Policy, check};
+//!
+//! let policy = Policy::default();
+//! let query = "SELECT city, count(*) FROM customers GROUP BY city";
+//! let approved = check(query, Dialect::PostgreSql, None, &policy).unwrap();
+//! assert_eq!(approved.tables, ["customers"]);
+//!
+//! let refused = check("DELETE FROM customers", Dialect::PostgreSql, None, &policy);
+//! assert!(refused.is_err());
+//! ```
+//!
 //! Where comments name table-chat: that is the Python service whose HTTP API and chain of two
 //! prompts Quillet keeps, the latter as [`ChainMode::Seed`].
 

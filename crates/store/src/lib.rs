@@ -5,6 +5,19 @@
 //!
 //! This crate alone knows how bytes are stored. It does not know what they mean: it hands out JSON
 //! texts under typed keys and says when one has changed.
+//!
+//! ```
+//! use quillet_core::store::{Key, Kind};
+//! use quillet_store::{StoreOptions, open};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let store = open("memory:", &StoreOptions::default()).await?;
+//! let key = Key::new("greet:hello");
+//! store.put(Kind::Prompt, &key, r#"{"prompt": "Hello"}"#).await?;
+//! assert_eq!(store.keys(Kind::Prompt).await?, [key]);
+//! # Ok::<(), quillet_core::store::StoreError>(())
+//! # }).unwrap();
+//! ```
 
 // Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(feature = "redis"), allow(dead_code))]

@@ -6,6 +6,28 @@
 //! synchronous ([`Template::pass`]); the loop in [`render`] runs the functions
 //! that a pass asked for, all at the same time, and evaluates again with their
 //! results. What a format does where a result is not there yet is said in `render`.
+//!
+//! ```
+//! use futures_util::FutureExt;
+//! use quillet_core::Map;
+//! use quillet_template::{
+//!     CompileOptions, Limits, NoFunctions, Render, Source, TemplateFactory, render,
+//! };
+//!
+//! let formats = TemplateFactory::standard();
+//! let source = Source::new("greet", "Hello {{ name }}!");
+//! let template = formats.compile("jinja", &[source], &CompileOptions::default()).unwrap();
+//! let job = Render {
+//!     template: template.as_ref(),
+//!     entries: &["greet"],
+//!     variables: &Map::from([("name", "Ada")]),
+//!     functions: &NoFunctions,
+//!     limits: &Limits::default(),
+//! };
+//! // A template without functions waits for nothing.
+//! let rendered = render(&job).now_or_never().unwrap().unwrap();
+//! assert_eq!(rendered.text(0), "Hello Ada!");
+//! ```
 
 mod buffer;
 mod call;

@@ -190,7 +190,7 @@ fn empty(schema: &Json, depth: usize) -> Value {
             map.into()
         }
         Some("object") => Map::default().into(),
-        Some("array") => Vec::new().into(),
+        Some("array") => Vec::<Value>::new().into(),
         Some("integer" | "number") => Value::Int(0),
         Some("boolean") => Value::Bool(false),
         _ => Value::from(""),

@@ -3,6 +3,16 @@
 //! The one home of YAML events. It reads one document into a tree of [`Node`]s
 //! with spans, tags and styles, within limits, and knows nothing of what the
 //! tree means: prompt files, agents, scripts and fixtures read it each in its way.
+//!
+//! ```
+//! use quillet_core::Value;
+//!
+//! let read = quillet_yaml::parse_value("name: Ada\ncity: Oslo\n").unwrap();
+//! assert_eq!(read.as_map().and_then(|map| map.get("city")), Some(&Value::from("Oslo")));
+//!
+//! let wrong = quillet_yaml::parse_value("name: [Ada\n").unwrap_err();
+//! assert!(wrong[0].position.is_some());
+//! ```
 
 mod mapping;
 mod node;

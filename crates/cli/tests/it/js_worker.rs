@@ -60,7 +60,7 @@ async fn it_computes_and_is_killed_when_it_does_not_end() {
             .unwrap();
         assert_eq!(
             value,
-            Passed::Value(vec![42.into(), "undefined".into()].into())
+            Passed::Value(Value::List(List::new(vec![42.into(), "undefined".into()])))
         );
         // Nothing interrupts this but the end of the process.
         let error = js

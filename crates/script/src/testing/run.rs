@@ -257,7 +257,7 @@ impl Found {
             Err(error) => Found {
                 output: None,
                 error: Some(failure(&error)),
-                messages: Value::from(Vec::new()),
+                messages: Value::from(Vec::<Value>::new()),
                 usage: Usage::default(),
                 seen,
             },

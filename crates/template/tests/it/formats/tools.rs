@@ -81,7 +81,7 @@ fn answer(name: &str, arguments: &Arguments) -> Result<Value, CallError> {
         "yes" => true.into(),
         "no" => false.into(),
         "three" => 3.into(),
-        "pair" => vec![1.into(), 2.into()].into(),
+        "pair" => vec![1, 2].into(),
         "person" => json::parse(r#"{"name":"Ann","tags":["a"]}"#).expect("it is JSON"),
         "crash" => return Err(CallError::new("it broke")),
         _ if DIGITS.contains(&name) => name[1..].into(),

@@ -12,6 +12,7 @@ pub mod knowledge;
 pub mod message;
 pub mod runs;
 pub mod session;
+pub mod sse;
 pub mod store;
 pub mod tool;
 pub mod trace;

@@ -22,7 +22,6 @@ mod reading;
 mod record;
 mod retry;
 mod retry_after;
-mod sse;
 mod straight;
 pub mod tokens;
 

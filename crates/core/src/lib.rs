@@ -6,6 +6,7 @@ pub mod address;
 pub mod archive;
 pub mod build;
 pub mod chat;
+pub mod clock;
 pub mod diagnostic;
 pub mod json;
 pub mod knowledge;

@@ -7,13 +7,12 @@ use quillet_agent::{AgentDefinition, skills as skill_files};
 use quillet_core::store::Entry;
 use quillet_core::{Diagnostic, Value};
 use quillet_prompt::{Snapshot, prompt_function};
+use quillet_tools::builtin;
 
 use crate::report::Finding;
 
 /// The folder of agents in a store.
 const FOLDER: &str = "agents";
-/// Built-in tools that agents may name.
-const BUILTIN: [&str; 3] = ["web_search", "read_file", "list_files"];
 /// Fields that only agents have.
 const FIELDS: [&str; 4] = ["instructions", "mcpServers", "modelSettings", "skills"];
 
@@ -47,8 +46,8 @@ pub(crate) fn tools(snapshot: &Snapshot) -> Vec<String> {
     let stored = snapshot.functions.keys().map(ToString::to_string);
     let prompts = snapshot.prompts.keys();
     let prompts = prompts.flat_map(|id| [prompt_function(id), format!("prompt/{id}")]);
-    let builtin = BUILTIN.map(str::to_owned);
-    stored.chain(prompts).chain(builtin).collect()
+    let built_in = builtin::BY_NAME.map(str::to_owned);
+    stored.chain(prompts).chain(built_in).collect()
 }
 
 /// Names in an agent that nothing answers to. Which tools a database offers is known only once it

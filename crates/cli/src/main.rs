@@ -24,6 +24,7 @@ mod scripts;
 mod source;
 mod talk;
 mod terminal;
+mod walk;
 
 use std::process::ExitCode;
 

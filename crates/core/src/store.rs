@@ -42,6 +42,19 @@ impl Kind {
         Kind::Agent,
         Kind::Database,
     ];
+
+    /// What people call an entry of it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Extension => "extension",
+            Kind::Prompt => "prompt",
+            Kind::Environ => "shared variable",
+            Kind::Tool => "tool",
+            Kind::Agent => "agent",
+            Kind::Database => "database",
+        }
+    }
 }
 
 /// The part of a key after its kind: segments joined by `:`, for example

@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -121,7 +121,6 @@ impl Tracer {
         let Some(collection) = &self.0 else {
             return OpenSpan(None);
         };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let mut spans = collection.lock();
         let place = spans.len();
         let id = span_id(&collection.id, place);
@@ -130,7 +129,7 @@ impl Tracer {
             parent: parent.map(str::to_owned),
             name: name.into(),
             kind,
-            started_us: micros(now.unwrap_or_default()),
+            started_us: micros(crate::clock::since_epoch()),
             duration_us: 0,
             attributes: Map::new(),
             error: None,

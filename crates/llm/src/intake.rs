@@ -4,9 +4,9 @@
 //! recorded answers go the same way as live ones.
 
 use quillet_core::chat::{ChatEvent, ModelError, ModelErrorKind, WireTold};
+use quillet_core::sse::{Frame, Frames, TooLong};
 
 use crate::protocol::{Decoder, Plain};
-use crate::sse::{Frame, Frames, TooLong};
 
 /// Bounds on an answer, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

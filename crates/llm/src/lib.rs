@@ -43,7 +43,6 @@ mod reading;
 mod record;
 mod retry;
 mod retry_after;
-mod sse;
 mod straight;
 pub mod tokens;
 

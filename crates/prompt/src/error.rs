@@ -49,7 +49,7 @@ impl Broken {
 
 impl std::fmt::Display for Broken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (kind, name, origin) = (kind_name(self.kind), &self.name, &self.origin);
+        let (kind, name, origin) = (self.kind.name(), &self.name, &self.origin);
         let reasons = list(&self.diagnostics);
         write!(
             f,
@@ -62,7 +62,7 @@ impl std::fmt::Display for Broken {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ServiceError {
     /// There is nothing of that id.
-    #[error("{} {id:?} does not exist{}", kind_name(*.kind), absent(.nearest.as_deref(), .broken.as_deref()))]
+    #[error("{} {id:?} does not exist{}", .kind.name(), absent(.nearest.as_deref(), .broken.as_deref()))]
     NotFound {
         /// What was looked for.
         kind: Kind,
@@ -74,7 +74,7 @@ pub enum ServiceError {
         broken: Option<Box<Broken>>,
     },
     /// The definition exists and is broken.
-    #[error("{} {id:?} is not valid: {}", kind_name(*.kind), list(.diagnostics))]
+    #[error("{} {id:?} is not valid: {}", .kind.name(), list(.diagnostics))]
     Invalid {
         /// What is broken.
         kind: Kind,
@@ -211,19 +211,6 @@ impl ServiceError {
             nearest: nearest(id, known).map(str::to_owned),
             broken: None,
         }
-    }
-}
-
-/// What people call a kind of entry.
-#[must_use]
-pub(crate) fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Extension => "extension",
-        Kind::Prompt => "prompt",
-        Kind::Environ => "shared variable",
-        Kind::Tool => "tool",
-        Kind::Agent => "agent",
-        Kind::Database => "database",
     }
 }
 

@@ -6,8 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use quillet_core::clock;
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_core::trace::{Span, SpanKind, Trace, TraceSink};
 use rusqlite::types::Type;
@@ -269,8 +270,7 @@ fn tokens(trace: &Trace, name: &str) -> u64 {
 
 /// Removes the oldest traces, until the others fit.
 fn prune(file: &Connection, options: &TraceOptions) -> rusqlite::Result<()> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let oldest = now.unwrap_or_default().saturating_sub(options.max_age);
+    let oldest = clock::since_epoch().saturating_sub(options.max_age);
     let oldest = i64::try_from(oldest.as_micros()).unwrap_or(i64::MAX);
     file.execute("DELETE FROM traces WHERE started_us < ?1", [oldest])?;
     let many = "DELETE FROM traces WHERE number <=

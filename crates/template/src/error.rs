@@ -38,6 +38,17 @@ impl CompileError {
         CompileError::new(message, found.at(source.text, span))
     }
 
+    /// All findings of a set of sources as one error, if there are any.
+    pub(crate) fn unless_empty(diagnostics: Vec<Diagnostic>) -> Result<(), Self> {
+        match diagnostics.first().map(Diagnostic::to_string) {
+            None => Ok(()),
+            Some(message) => Err(CompileError {
+                message,
+                diagnostics,
+            }),
+        }
+    }
+
     fn first(&self) -> &str {
         &self.message
     }
@@ -124,6 +135,12 @@ impl RenderError {
         self.span = Some(span);
         self.position = Some(at);
         self
+    }
+
+    /// The error of a source that is asked for and was not among those that were compiled.
+    pub(crate) fn no_source(name: &str) -> Self {
+        let reason = format!("template {name:?} does not exist");
+        RenderError::new(ErrorKind::Execution, reason)
     }
 
     /// The error of a bound: names it and what it is set to.

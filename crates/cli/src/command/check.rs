@@ -23,9 +23,7 @@ use crate::script_file;
 use crate::scripts;
 use crate::source::{self, Form};
 use crate::terminal::{self, Stream};
-
-/// How deep folders are searched.
-const MOST_DEPTH: usize = 16;
+use crate::walk;
 
 /// What to look at.
 #[derive(Default)]
@@ -97,7 +95,7 @@ async fn look_at_all(args: &Check, config: &Settings) -> Result<Findings, Failur
             look(&mut findings, config, store, None, known).await?;
             skills(&mut findings, &folder);
         } else if path.is_dir() {
-            collect(path, &mut loose, &mut findings, 0);
+            collect(path, &mut loose, &mut findings);
         } else {
             loose.push(path.clone());
         }
@@ -204,25 +202,14 @@ fn unreadable(path: &Path, message: &str) -> Finding {
     }
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>, findings: &mut Findings, depth: usize) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        let hidden = path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if path.is_dir() && !path.is_symlink() && !hidden && depth < MOST_DEPTH {
-            collect(&path, files, findings, depth + 1);
-        } else if is_ours(&path) && !path.is_dir() {
-            // Not opened: opening a pipe waits for whoever writes.
-            match fs::metadata(&path) {
-                Ok(about) if about.is_file() => files.push(path),
-                Ok(_) => findings.unread(&path, "it is not a regular file: left out"),
-                Err(error) => findings.unread(&path, &error.to_string()),
-            }
+/// What of a folder is looked at.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>, findings: &mut Findings) {
+    for path in walk::files(folder).into_iter().filter(|path| is_ours(path)) {
+        // Not opened: opening a pipe waits for whoever writes.
+        match fs::metadata(&path) {
+            Ok(about) if about.is_file() => files.push(path),
+            Ok(_) => findings.unread(&path, "it is not a regular file: left out"),
+            Err(error) => findings.unread(&path, &error.to_string()),
         }
     }
 }

@@ -14,9 +14,7 @@ use crate::failure::{Failure, code};
 use crate::report::{self, Finding};
 use crate::source::{self, Form};
 use crate::terminal::{self, Stream};
-
-/// How deep folders are searched.
-const MOST_DEPTH: usize = 16;
+use crate::walk;
 
 /// What a file is, or becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +87,7 @@ impl Plan<'_> {
                 "a folder is converted into another one: pass --output FOLDER".into(),
             ));
         };
-        let mut paths = Vec::new();
-        collect(folder, &mut paths, 0);
+        let paths = convertible(folder);
         let mut failed = false;
         let mut written = 0;
         for path in &paths {
@@ -362,20 +359,11 @@ fn show(found: &[Finding]) {
 }
 
 /// Files in a folder that can be converted.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+fn convertible(folder: &Path) -> Vec<PathBuf> {
+    let mut paths = walk::files(folder);
+    paths.retain(|path| {
         let form = source::form_of(&path.to_string_lossy());
-        let hidden = name.starts_with('.');
-        if path.is_dir() && !path.is_symlink() && !hidden && depth < MOST_DEPTH {
-            collect(&path, files, depth + 1);
-        } else if form.is_some_and(|form| form != Form::Toml) && name != "config.json" {
-            files.push(path);
-        }
-    }
+        form.is_some_and(|form| form != Form::Toml) && !path.ends_with("config.json")
+    });
+    paths
 }

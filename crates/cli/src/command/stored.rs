@@ -30,18 +30,6 @@ pub(crate) async fn run(kind: Kind, command: &Stored, config: &Settings) -> Resu
     }
 }
 
-/// What people call it.
-fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Extension => "extension",
-        Kind::Prompt => "prompt",
-        Kind::Environ => "shared variable",
-        Kind::Tool => "tool",
-        Kind::Agent => "agent",
-        Kind::Database => "database",
-    }
-}
-
 /// One row of a list.
 struct Row {
     id: String,
@@ -178,7 +166,7 @@ fn absent<'a>(kind: Kind, id: &str, known: impl Iterator<Item = &'a str>) -> Fai
     let hint = nearest(id, known).map(|near| format!("; did you mean {near:?}?"));
     Failure::Other(format!(
         "{} {id:?} does not exist{}",
-        name(kind),
+        kind.name(),
         hint.unwrap_or_default()
     ))
 }
@@ -219,7 +207,7 @@ async fn add(
     store.put(kind, &key, &text).await?;
     terminal::note(&format!(
         "{} {} written to {}",
-        name(kind),
+        kind.name(),
         key.id(),
         store.describe()
     ));
@@ -319,7 +307,7 @@ async fn remove(kind: Kind, id: &str, store: &dyn Store) -> Result<(), Failure> 
     if removed {
         terminal::note(&format!(
             "{} {id} removed from {}",
-            name(kind),
+            kind.name(),
             store.describe()
         ));
         return Ok(());

@@ -158,7 +158,7 @@ impl Talker {
             ..self.request.clone()
         };
         // Every question is a request of its own.
-        let id = new_id();
+        let id = quillet::parts::new_id();
         let who = Who::at("terminal");
         let begun = self.service.begin(request, &who, &id);
         begun.await.map_err(|refused| match refused {
@@ -186,15 +186,6 @@ pub(crate) fn model(name: &str) -> ModelSettings {
 
 fn agent(name: &str) -> ModelSettings {
     model(&format!("agent/{name}"))
-}
-
-/// An id that no other has: the time and the process.
-pub(crate) fn new_id() -> String {
-    use std::time::{SystemTime, UNIX_EPOCH};
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    format!("{:x}-{:x}", now.as_nanos(), std::process::id())
 }
 
 /// The skills of the folders that are named. One that is broken is an error here: it

@@ -6,14 +6,12 @@ use std::collections::BTreeMap;
 use quillet_agent::Permissions;
 use quillet_core::nearest;
 use quillet_host::agent::AgentService;
-use quillet_tools::builtin::BuiltinOptions;
+use quillet_tools::builtin::{BY_NAME, BuiltinOptions};
 use serde_json::{Map, Value};
 
 use crate::args::Talk;
 use crate::failure::Failure;
 
-/// Built-in tools that can be asked for by name.
-const BUILTIN: [&str; 3] = ["web_search", "read_file", "list_files"];
 /// How prompts are named as tools.
 const PROMPT: &str = "prompt/";
 
@@ -43,7 +41,7 @@ pub(super) fn tools(service: &AgentService, args: &Talk) -> Result<Named, Failur
 }
 
 fn is_stored(name: &str) -> bool {
-    !BUILTIN.contains(&name)
+    !BY_NAME.contains(&name)
 }
 
 /// Everything that could be called; built-in tools only where they can be used.
@@ -57,7 +55,7 @@ fn known(service: &AgentService) -> Vec<String> {
         .filter(|prompt| prompt.status() == "valid");
     let prompts = usable.map(|prompt| format!("{PROMPT}{}", prompt.id));
     let options = BuiltinOptions::default();
-    let builtin = BUILTIN
+    let builtin = BY_NAME
         .iter()
         .filter(|name| parts.tools.builtin(name, &options).is_ok());
     functions

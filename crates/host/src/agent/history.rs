@@ -1,11 +1,10 @@
 //! The conversation before: loaded, chosen, repaired; and what is added to it after.
 
 use std::collections::{HashMap, HashSet};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_agent::{Ending, Outcome, skills};
 use quillet_core::session::Turn;
-use quillet_core::{Message, Role};
+use quillet_core::{Message, Role, clock};
 
 use super::ToolResult;
 
@@ -112,7 +111,7 @@ pub(super) fn asked(run: &str, asked: &[Message]) -> Vec<Turn> {
 }
 
 fn numbered<'m>(run: &str, messages: impl Iterator<Item = &'m Message>) -> Vec<Turn> {
-    let created_ms = now();
+    let created_ms = clock::millis();
     let turn = |(number, message): (usize, &Message)| Turn {
         id: format!("{run}-{number}"),
         created_ms,
@@ -130,12 +129,6 @@ pub(super) fn is_asked_again(past: &[Message], asked: &[Message]) -> bool {
         (Some(last), [question]) => last.role == Role::User && last.content == question.content,
         _ => false,
     }
-}
-
-/// Milliseconds since 1970.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -8,15 +8,12 @@ use quillet_agent::{AgentError, Permissions, Skill};
 use quillet_core::tool::Tool;
 use quillet_core::{Diagnostic, nearest};
 use quillet_prompt::PromptResult;
-use quillet_tools::builtin::{BuiltinOptions, KnowledgeBase};
+use quillet_tools::builtin::{BY_NAME, BuiltinOptions, KnowledgeBase};
 use quillet_tools::{McpOrigin, McpServers};
 use serde_json::{Map, Value};
 
 use super::assemble::setup;
 use super::{AgentRequest, AgentService, Written};
-
-/// Built-in tools that a stored agent may name in its list.
-const BUILTIN: [&str; 3] = ["web_search", "read_file", "list_files"];
 
 /// How prompts are named as tools.
 const PROMPT: &str = "prompt/";
@@ -163,7 +160,7 @@ fn known(service: &AgentService, request: &AgentRequest) -> Vec<Known> {
     });
     let mut tools: Vec<Known> = stored.chain(rendered).collect();
     let options = options(request, &Map::new(), None);
-    let builtin = BUILTIN.iter();
+    let builtin = BY_NAME.iter();
     let builtin = builtin.filter_map(|name| service.parts.tools.builtin(name, &options).ok());
     tools.extend(builtin.flatten().map(Known::from));
     tools

@@ -11,12 +11,10 @@ use quillet_llm::tokens;
 use quillet_prompt::{PromptResult, PromptService};
 use quillet_script::host;
 use quillet_tools::Tools;
-use quillet_tools::builtin::BuiltinOptions;
+use quillet_tools::builtin::{BY_NAME, BuiltinOptions};
 
 use super::servers::ServerTools;
 
-/// Built-in tools that scripts may name.
-const BUILTIN: [&str; 3] = ["web_search", "read_file", "list_files"];
 /// How prompts are named as tools.
 const PROMPT: &str = "prompt/";
 
@@ -228,7 +226,7 @@ impl host::Tools for ScriptTools {
         }
         names.extend(self.more.iter().map(|tool| tool.spec().name.clone()));
         names.extend(self.servers.iter().flat_map(|servers| servers.names()));
-        let built_in = BUILTIN.iter().filter(|name| self.built_in(name).is_some());
+        let built_in = BY_NAME.iter().filter(|name| self.built_in(name).is_some());
         names.extend(built_in.map(|name| (*name).to_owned()));
         names.sort_unstable();
         names.dedup();

@@ -2,7 +2,6 @@
 //! with the same text, and can be told to fail. Never chosen silently.
 
 mod call;
-mod database;
 mod form;
 mod say;
 
@@ -29,7 +28,6 @@ const SLOW: Duration = Duration::from_millis(200);
 /// `mock-fail-500` (or any status from 400 to 599) refuses, `mock-cut` breaks off after two pieces,
 /// `mock-reasoning` thinks first, `mock-no-tools` calls none. Every other name answers, as `mock`.
 ///
-/// The prompts of questions to databases are answered with tables and queries (module `database`).
 /// Where a JSON Schema is asked for, the answer is a small value that it lets pass.
 ///
 /// A question that has words in common with a tool that is offered is answered with a
@@ -108,12 +106,8 @@ struct Turn {
     reason: FinishReason,
 }
 
-/// What is answered: a query, if one is asked for, words, or the smallest value of the form that
-/// was asked for.
+/// What is answered: words, or the smallest value of the form that was asked for.
 fn said(request: &ChatRequest) -> String {
-    if let Some(answer) = database::answer(&request.messages) {
-        return answer;
-    }
     let words = say::answer(&request.messages);
     if let Some(format) = request.options.json_schema() {
         return form::sample(format.schema, fingerprint(request)).to_string();

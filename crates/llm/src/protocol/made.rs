@@ -1,7 +1,5 @@
 //! What is made where a provider sends none.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use uuid::Uuid;
 
 /// The id of a call: `call_` and 24 hexadecimal digits.
@@ -17,6 +15,5 @@ pub(crate) fn answer_id() -> String {
 
 /// Seconds since 1970.
 pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+    quillet_core::clock::since_epoch().as_secs()
 }

@@ -19,9 +19,12 @@ pub use openai_responses::OpenAiResponses;
 use std::fmt;
 use std::time::Duration;
 
+use quillet_core::Message;
 use quillet_core::chat::{
     ChatEvent, ChatRequest, ModelError, ModelErrorKind, WireRequest, WireTold,
 };
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// One provider's wire.
@@ -136,4 +139,38 @@ pub struct Refusal {
     pub code: Option<String>,
     /// How long the provider asks to wait, where its body says so.
     pub retry_after: Option<Duration>,
+}
+
+/// An event, or a whole answer, that a wire's own provider would not send.
+fn broken(cause: impl Into<String>) -> ModelError {
+    ModelError::new(ModelErrorKind::Protocol, cause)
+}
+
+/// The JSON of an event.
+fn parse<'d, T: Deserialize<'d>>(data: &'d [u8]) -> Result<T, ModelError> {
+    /// How much of what cannot be read an error repeats, in bytes.
+    const MOST_SHOWN: usize = 80;
+    serde_json::from_slice(data).map_err(|error| {
+        let seen = String::from_utf8_lossy(data.get(..MOST_SHOWN).unwrap_or(data));
+        broken(format!(
+            "an event is not what it should be ({error}): {seen}"
+        ))
+    })
+}
+
+/// What cannot be said in a wire.
+fn unsayable(place: &str, cause: &str) -> ModelError {
+    ModelError::new(ModelErrorKind::Refused, format!("{place}: {cause}"))
+}
+
+/// A member of a request's body.
+fn member<T: DeserializeOwned>(name: &str, value: &Value) -> Result<T, ModelError> {
+    T::deserialize(value).map_err(|error| unsayable(name, &error.to_string()))
+}
+
+/// The objects that a wire itself wrote into a message.
+fn native<'m>(message: &'m Message, wire: &str) -> Option<&'m Vec<Value>> {
+    let native = message.native.as_ref()?;
+    let content = native.content.as_array();
+    content.filter(|content| native.wire == wire && content.iter().all(Value::is_object))
 }

@@ -16,7 +16,6 @@ mod on_the_way;
 mod openai_requests;
 mod parts;
 mod providers;
-mod questions;
 mod record;
 mod retries;
 mod splits;

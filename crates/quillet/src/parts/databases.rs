@@ -7,7 +7,7 @@ use quillet_core::archive::Archive;
 use quillet_core::chat::ChatModel;
 use quillet_core::store::{Kind, Store};
 use quillet_host::sql::{DatabaseTools, StoredPrompts};
-use quillet_llm::models::Models;
+use quillet_llm::models::{Models, Vendor};
 use quillet_llm::tokens;
 use quillet_prompt::PromptService;
 use quillet_sql::chain::{BuiltIn, Prompts};
@@ -15,7 +15,7 @@ use quillet_sql::database::{ConnectOptions, SecondJudge};
 use quillet_sql::files::{FileOptions, Header};
 use quillet_sql::rank::Glossary;
 use quillet_sql::values::{Sampling, ValuesConfig};
-use quillet_sql::{ChainMode, Databases, Parts, QueryLimits, SqlConfig};
+use quillet_sql::{ChainMode, Databases, Parts, QueryLimits, SqlConfig, demo};
 use quillet_store::ArchiveOptions;
 
 use crate::error::Error;
@@ -49,7 +49,8 @@ pub struct Writer {
     pub name: Option<String>,
 }
 
-/// The model of the settings behind its tape, if one is named.
+/// The model of the settings behind its tape, if one is named. For `mock` that is
+/// [`demo::WordMatcher`].
 ///
 /// # Errors
 /// A setting is wrong.
@@ -60,7 +61,13 @@ pub fn writer(settings: &Settings, door: Arc<Models>) -> Result<Option<Writer>, 
     if name.is_none() && !tape.plays() {
         return Ok(None);
     }
-    let model = tape.around(door)?;
+    let chosen = name.as_deref().map(|name| door.choose(name));
+    let model: Arc<dyn ChatModel> = match chosen {
+        // The other mocks are for what goes wrong on the way to a model, and answer as they do.
+        Some((Vendor::Mock, "mock")) => Arc::new(demo::WordMatcher),
+        _ => door,
+    };
+    let model = tape.around(model)?;
     Ok(Some(Writer { model, name }))
 }
 

@@ -18,12 +18,11 @@ pub mod traces;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_core::chat::ChatModel;
 use quillet_core::knowledge::Embedder;
 use quillet_core::store::{Key, Store};
-use quillet_core::{BoxFuture, Value};
+use quillet_core::{BoxFuture, Value, clock};
 use quillet_host::script::StoredScripts;
 use quillet_llm::models::{ModelSettings, Models, VendorSettings};
 use quillet_llm::{EmbedderConfig, Http, HttpOptions, OpenAiEmbedder, Timeouts};
@@ -41,9 +40,7 @@ use crate::settings::{self, Settings};
 #[must_use]
 pub fn new_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = clock::since_epoch();
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{:x}-{:x}-{count:x}", now.as_nanos(), std::process::id())
 }

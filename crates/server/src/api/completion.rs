@@ -1,9 +1,7 @@
 //! OpenAI's shape of a whole chat.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use quillet_core::ToolCall;
 use quillet_core::chat::{Choice, FinishReason, Reply, Usage};
+use quillet_core::{ToolCall, clock};
 use quillet_prompt::Explanation;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -217,6 +215,5 @@ pub(super) fn or_now(created: u64) -> u64 {
     if created > 0 {
         return created;
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |time| time.as_secs())
+    clock::since_epoch().as_secs()
 }

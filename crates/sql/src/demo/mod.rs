@@ -5,6 +5,8 @@
 //! The file is built from SQL text that is part of the program, and is the same wherever it is
 //! built.
 
+mod matcher;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +14,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::database::{ConnectOptions, Database, DatabaseError, DatabaseErrorKind};
 use crate::{ConnectionUrl, connect};
+
+pub use self::matcher::WordMatcher;
 
 /// What the shop is, for a definition of a connection to it.
 pub const DESCRIPTION: &str = "A small shop: customers, orders, products, stock, payments and shipments of 2025. \

@@ -7,7 +7,6 @@
 use std::fs::{self, DirBuilder, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::FileError;
 
@@ -37,11 +36,10 @@ impl Folder {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let parent = std::env::temp_dir();
         sweep(&parent);
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let name = format!(
             "{PREFIX}{}-{:x}-{}",
             std::process::id(),
-            since.unwrap_or_default().as_nanos(),
+            quillet_core::clock::since_epoch().as_nanos(),
             COUNT.fetch_add(1, Ordering::Relaxed)
         );
         let path = parent.join(name);

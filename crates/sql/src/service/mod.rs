@@ -14,11 +14,12 @@ mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
 use quillet_core::archive::{Archive, QueryPage, QueryRecord};
 use quillet_core::chat::{ChatModel, TokenCounter};
+use quillet_core::clock;
 use quillet_core::knowledge::Embedder;
 use quillet_core::store::{Changes, Store};
 use tokio::task::JoinSet;
@@ -82,12 +83,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn nobody(_: u64, _: u64, _: &str) {}
-
-/// The time in milliseconds since 1970-01-01 UTC.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
-}
 
 /// Options for running a query.
 #[derive(Clone, Debug, Default)]
@@ -474,7 +469,7 @@ impl Databases {
             question: options.question.clone(),
             row_count: ran.row_count,
             execution_ms: ran.execution_ms,
-            executed_at: now(),
+            executed_at: clock::millis(),
             accepted: false,
         };
         let archive = &self.inner.parts.archive;

@@ -8,12 +8,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use quillet_core::clock;
 use tokio::sync::OwnedMutexGuard;
 use tracing::{debug, info, warn};
 
 use super::judges::Gate;
 use super::slot::Slot;
-use super::{Databases, Parts, RunOptions, locked, now};
+use super::{Databases, Parts, RunOptions, locked};
 use crate::chain::Prepared;
 use crate::database::QueryLimits;
 use crate::guard::Mode;
@@ -81,7 +82,7 @@ impl Databases {
 
 fn is_fresh(known: &Known, prepared: &Prepared, parts: &Parts) -> bool {
     let age = u64::try_from(parts.config.values.age.as_millis()).unwrap_or(u64::MAX);
-    let is_young = now().saturating_sub(known.read_at) < age;
+    let is_young = clock::millis().saturating_sub(known.read_at) < age;
     is_young && known.fingerprint == prepared.catalogue.fingerprint
 }
 
@@ -123,7 +124,7 @@ async fn sample(
     }
     let sampled = Sampled {
         fingerprint: catalogue.fingerprint.clone(),
-        read_at: now(),
+        read_at: clock::millis(),
         columns,
     };
     prepared.know(&sampled);

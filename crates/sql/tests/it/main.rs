@@ -6,6 +6,7 @@
 mod certificates;
 mod chain;
 mod demo;
+mod demo_questions;
 mod eval;
 mod export;
 mod export_arrow;

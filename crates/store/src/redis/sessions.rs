@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::join;
-use quillet_core::BoxFuture;
 use quillet_core::session::{SessionInfo, Sessions, Turn};
 use quillet_core::store::{StoreError, StoreErrorKind};
+use quillet_core::{BoxFuture, clock};
 use redis::{Cmd, Value};
 
 use super::client::Client;
@@ -20,7 +20,7 @@ use super::script::{count, list, number, script, text};
 use super::settings::Settings;
 use crate::address::RedisAddress;
 use crate::changes::Hub;
-use crate::sessions::{SessionOptions, now_ms};
+use crate::sessions::SessionOptions;
 use crate::{StoreOptions, ids};
 
 /// KEYS: list, size. ARGV: most messages, most bytes, milliseconds to live or 0, messages.
@@ -104,7 +104,7 @@ impl RedisSessions {
 
     /// Notes in the index that a session is used, and forgets those that have expired.
     async fn note(&self, session: &str) -> Result<(), StoreError> {
-        let now = now_ms();
+        let now = clock::millis();
         let mut add = self.index("ZADD");
         add.command.arg(now).arg(session);
         let mut expired = self.index("ZREMRANGEBYSCORE");

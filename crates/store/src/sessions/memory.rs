@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
-use quillet_core::BoxFuture;
 use quillet_core::session::{SessionInfo, Sessions, Turn};
 use quillet_core::store::StoreError;
+use quillet_core::{BoxFuture, clock};
 
-use super::{SessionOptions, now_ms};
+use super::SessionOptions;
 use crate::ids;
 
 /// Sessions in memory.
@@ -50,7 +50,7 @@ impl MemorySessions {
     /// poisoned one is sound.
     fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.options.expired_before(now_ms());
+        let before = self.options.expired_before(clock::millis());
         kept.drop_while(|kept| kept.oldest().is_some_and(|at| at.updated_ms < before));
         work(&mut kept)
     }
@@ -110,7 +110,7 @@ impl Kept {
         self.order.remove(&session.used);
         self.order.insert(self.uses, id);
         session.used = self.uses;
-        session.updated_ms = now_ms();
+        session.updated_ms = clock::millis();
         self.bytes -= session.bytes;
         session.add(turns, options);
         self.bytes += session.bytes;

@@ -4,7 +4,7 @@
 mod memory;
 mod sqlite;
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use quillet_core::session::Turn;
 use quillet_core::store::{StoreError, StoreErrorKind};
@@ -70,10 +70,4 @@ impl SessionOptions {
         let expire = self.expire.map_or(u128::MAX, |time| time.as_millis());
         now_ms.saturating_sub(u64::try_from(expire).unwrap_or(u64::MAX))
     }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    u64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use quillet_core::BoxFuture;
 use quillet_core::session::{SessionInfo, Sessions, Turn};
 use quillet_core::store::StoreError;
+use quillet_core::{BoxFuture, clock};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};
 
-use super::{SessionOptions, now_ms};
+use super::SessionOptions;
 use crate::ids;
 use crate::sqlite::{Database, Part};
 
@@ -66,7 +66,7 @@ impl SqliteSessions {
     }
 
     fn alive_since(&self) -> u64 {
-        self.options.expired_before(now_ms())
+        self.options.expired_before(clock::millis())
     }
 }
 
@@ -76,7 +76,7 @@ fn append(
     id: &str,
     texts: &[String],
 ) -> rusqlite::Result<()> {
-    let now = now_ms();
+    let now = clock::millis();
     let expired = "DELETE FROM sessions WHERE updated_ms < ?1";
     file.execute(expired, [options.expired_before(now)])?;
     let number: i64 = file.query_row(

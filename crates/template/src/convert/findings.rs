@@ -51,7 +51,14 @@ impl<'s> Findings<'s> {
         );
     }
 
-    /// The same, with how to fix it.
+    /// Notes what has no counterpart; gives nothing, as whoever asks for a node then does.
+    pub fn no_counterpart<T>(&mut self, span: Span, what: &str) -> Option<T> {
+        let message = format!("{what} has no exact counterpart in other formats");
+        self.refuse(span, message);
+        None
+    }
+
+    /// The same as [`Findings::refuse`], with how to fix it.
     pub fn refuse_with(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         let found = Diagnostic::error("convert.refused", self.name, message);
         self.add(found.help(help), span);

@@ -89,12 +89,6 @@ impl Language {
             Language::Handlebars | Language::Dotprompt | Language::Mustache | Language::Liquid
         )
     }
-
-    /// Whether a message can begin in the text.
-    #[must_use]
-    pub fn has_roles(self) -> bool {
-        self == Language::Dotprompt
-    }
 }
 
 impl Printing {

@@ -9,6 +9,7 @@ pub mod jinja;
 pub mod liquid;
 mod literals;
 pub mod mustache;
+mod problem;
 mod python;
 pub mod semantic_kernel;
 mod standalone;

@@ -23,6 +23,9 @@ pub use knowledge::{Injection, KnowledgeBase, KnowledgeScope, RemoteKnowledgeCon
 pub(crate) use web_search::WebSearch;
 pub use web_search::{SearchApi, SearchEngineConfig, WebSearchConfig};
 
+/// Built-in tools that a name alone asks for; those for documents need a request that names some.
+pub const BY_NAME: [&str; 3] = ["web_search", "read_file", "list_files"];
+
 /// Names under which requests ask for built-in tools, and what each is.
 const NAMES: [(&str, Family); 7] = [
     ("web_search", Family::WebSearch),

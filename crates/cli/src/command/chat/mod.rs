@@ -53,7 +53,7 @@ async fn session(args: &Chat, sessions: &dyn Sessions) -> Result<String, Failure
 }
 
 fn new_session() -> String {
-    format!("chat-{}", talk::new_id())
+    format!("chat-{}", quillet::parts::new_id())
 }
 
 /// A conversation on its way.

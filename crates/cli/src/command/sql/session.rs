@@ -13,10 +13,9 @@ use quillet::parts::traces::make_folder_of;
 use quillet::settings::{self, Origin, Settings};
 use quillet_core::chat::ChatModel;
 use quillet_core::store::Store;
-use quillet_llm::Mock;
 use quillet_prompt::PromptService;
 use quillet_sql::files::Loaded;
-use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect, SqlError};
+use quillet_sql::{ConnectionUrl, Databases, Definition, Dialect, SqlError, demo};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
 use super::prompts::Shown;
@@ -305,7 +304,7 @@ fn read_password() -> Result<String, Failure> {
 
 fn mock() -> Writer {
     Writer {
-        model: Arc::new(Mock),
+        model: Arc::new(demo::WordMatcher),
         name: Some("mock".to_owned()),
     }
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use quillet::parts::demo_shop::DemoShop;
 use quillet_core::chat::Bytes4;
-use quillet_llm::Mock;
-use quillet_sql::{Databases, Parts, RunOptions, SqlConfig};
+use quillet_sql::{Databases, Parts, RunOptions, SqlConfig, demo};
 use quillet_store::{ArchiveOptions, MemoryArchive, MemoryStore};
 
 use super::DEMO;
@@ -25,7 +24,7 @@ pub(crate) async fn tour() -> Result<String, Failure> {
     let databases = Databases::new(Parts {
         store: Arc::new(MemoryStore::new()),
         archive: Arc::new(MemoryArchive::new(ArchiveOptions::default())),
-        model: Some(Arc::new(Mock)),
+        model: Some(Arc::new(demo::WordMatcher)),
         embedder: None,
         tokens: Arc::new(Bytes4),
         prompts: databases::built_in()?,

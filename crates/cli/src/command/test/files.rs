@@ -1,6 +1,5 @@
 //! Fixtures on this disk, and the scripts and prompts beside them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,9 +9,7 @@ use quillet_script::testing;
 use crate::failure::Failure;
 use crate::prompt_target;
 use crate::source;
-
-/// How deep folders are searched.
-const MOST_DEPTH: usize = 16;
+use crate::walk;
 
 /// How the names of fixtures end.
 const ENDINGS: [&str; 2] = [".fixture.yaml", ".fixture.yml"];
@@ -35,7 +32,11 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Failure> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {
-            collect(path, &mut files, 0);
+            let found = walk::files(path).into_iter();
+            files.extend(found.filter(|path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                testing::script_names(&name, []).is_some()
+            }));
         } else if path.is_file() {
             files.push(fixture_of(path)?);
         } else {
@@ -85,28 +86,6 @@ fn is_fixture(name: &str) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) {
-    for path in entries(folder) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() {
-            let is_meant = !path.is_symlink() && !name.starts_with('.') && name != "node_modules";
-            if is_meant && depth < MOST_DEPTH {
-                collect(&path, files, depth + 1);
-            }
-        } else if testing::script_names(&name, []).is_some() {
-            files.push(path);
-        }
-    }
-}
-
-/// What is in a folder, sorted.
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
-}
-
 impl Found {
     fn new(file: &Path) -> Self {
         let folder = match file.parent() {
@@ -114,7 +93,9 @@ impl Found {
             _ => PathBuf::from("."),
         };
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let names = entries(&folder).into_iter().filter(|path| path.is_file());
+        let names = walk::entries(&folder)
+            .into_iter()
+            .filter(|path| path.is_file());
         let names: Vec<String> = names
             .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
             .collect();

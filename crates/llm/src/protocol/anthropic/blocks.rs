@@ -1,6 +1,6 @@
 //! One message as content blocks, and content blocks as messages.
 
-use quillet_core::chat::{ModelError, ModelErrorKind};
+use quillet_core::chat::ModelError;
 use quillet_core::message::{MediaFile, MediaUrl};
 use quillet_core::{Content, ContentPart, Message, NativeTurn, Role, ToolCall};
 use serde_json::{Map, Value, json};
@@ -8,11 +8,12 @@ use serde_json::{Map, Value, json};
 use super::WIRE;
 use crate::protocol::call_id;
 use crate::protocol::data_url::DataUrl;
+use crate::protocol::{native, unsayable};
 
 /// The blocks of a message, which stands at this place of the conversation: its
 /// own where this wire wrote it, else what it means.
 pub(super) fn write(message: &Message, at: usize) -> Result<Vec<Value>, ModelError> {
-    match native(message) {
+    match native(message, WIRE) {
         Some(blocks) => Ok(blocks
             .iter()
             .filter(|block| !is_blank(block))
@@ -25,13 +26,6 @@ pub(super) fn write(message: &Message, at: usize) -> Result<Vec<Value>, ModelErr
 /// Models write empty texts now and then, but the provider takes none.
 fn is_blank(block: &Value) -> bool {
     kind(block) == "text" && string(block, "text").trim().is_empty()
-}
-
-/// The blocks that this wire wrote.
-pub(super) fn native(message: &Message) -> Option<&Vec<Value>> {
-    let native = message.native.as_ref()?;
-    let content = native.content.as_array();
-    content.filter(|content| native.wire == WIRE && content.iter().all(Value::is_object))
 }
 
 /// What a message means in blocks. Reasoning is left out: without a signature
@@ -143,11 +137,6 @@ fn wire_id(id: &str) -> String {
     let kept: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     // The digest keeps apart what the line above makes alike.
     format!("{kept}_{}", call_id::digest(id, 12))
-}
-
-/// What cannot be said in this wire.
-pub(super) fn unsayable(place: &str, cause: &str) -> ModelError {
-    ModelError::new(ModelErrorKind::Refused, format!("{place}: {cause}"))
 }
 
 /// The messages that a turn of a body is: results of calls are messages of their own.

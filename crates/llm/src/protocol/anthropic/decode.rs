@@ -8,10 +8,7 @@ use quillet_core::{NativeTurn, Role};
 use serde_json::{Map, Value, json};
 
 use super::{blocks, failure};
-use crate::protocol::{Decoder, made};
-
-/// How much of an unreadable event an error repeats, in bytes.
-const MOST_SHOWN: usize = 80;
+use crate::protocol::{Decoder, broken, made, parse};
 
 /// What is known of an answer while it comes.
 #[derive(Debug)]
@@ -254,20 +251,18 @@ impl Decoder for Reader {
         if self.done || matches!(data.trim_ascii(), b"[DONE]" | b"null") {
             return Ok(());
         }
-        let event = parse(data)?;
+        let event: Value = parse(data)?;
         let kind = text(&event, "type").or(name).unwrap_or_default();
         self.take(kind, &event, events)
     }
 
     fn whole(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
-        let message = parse(body)?;
+        let message: Value = parse(body)?;
         if message.get("error").is_some() {
             return Err(failure::in_answer(&message));
         }
         let Some(content) = message.get("content").and_then(Value::as_array) else {
-            return Err(protocol(
-                "the body is no message: it has no list \"content\"",
-            ));
+            return Err(broken("the body is no message: it has no list \"content\""));
         };
         self.start(&message, events);
         for (index, block) in (0..).zip(content) {
@@ -373,17 +368,4 @@ fn field<'a>(value: &'a Value, key: &str) -> &'a Value {
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str()
-}
-
-fn parse(data: &[u8]) -> Result<Value, ModelError> {
-    serde_json::from_slice(data).map_err(|error| {
-        let seen = String::from_utf8_lossy(data.get(..MOST_SHOWN).unwrap_or(data));
-        protocol(&format!(
-            "an event is not what it should be ({error}): {seen}"
-        ))
-    })
-}
-
-fn protocol(cause: &str) -> ModelError {
-    ModelError::new(ModelErrorKind::Protocol, cause)
 }

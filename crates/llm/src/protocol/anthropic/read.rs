@@ -6,7 +6,8 @@ use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ToolChoice, ToolO
 use quillet_core::{Message, Role};
 use serde_json::{Map, Value, json};
 
-use super::blocks::{self, unsayable};
+use super::blocks;
+use crate::protocol::{member, unsayable};
 
 pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
     let Some(members) = body.as_object() else {
@@ -68,12 +69,12 @@ fn read_turn(turn: &Value, at: usize) -> Result<Vec<Message>, ModelError> {
 fn option(name: &str, value: &Value, options: &mut ChatOptions) -> Result<(), ModelError> {
     match name {
         "model" | "messages" | "system" | "stream" => {}
-        "max_tokens" => options.max_tokens = Some(read(name, value)?),
-        "temperature" => options.temperature = Some(read(name, value)?),
-        "top_p" => options.top_p = Some(read(name, value)?),
+        "max_tokens" => options.max_tokens = Some(member(name, value)?),
+        "temperature" => options.temperature = Some(member(name, value)?),
+        "top_p" => options.top_p = Some(member(name, value)?),
         "stop_sequences" => options.stop = Some(value.clone()),
         "tools" => {
-            let tools: Vec<Value> = read(name, value)?;
+            let tools: Vec<Value> = member(name, value)?;
             options.tools = tools.into_iter().map(read_tool).collect();
         }
         "tool_choice" => read_choice(value, options),
@@ -96,10 +97,6 @@ fn option(name: &str, value: &Value, options: &mut ChatOptions) -> Result<(), Mo
 
 fn keep(name: &str, value: &Value, options: &mut ChatOptions) {
     options.extra.insert(name.to_owned(), value.clone());
-}
-
-fn read<T: serde::de::DeserializeOwned>(name: &str, value: &Value) -> Result<T, ModelError> {
-    T::deserialize(value).map_err(|error| unsayable(name, &error.to_string()))
 }
 
 /// A tool with more than the common shape has words for stays as it is.

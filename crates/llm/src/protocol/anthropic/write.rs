@@ -6,10 +6,11 @@ use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ToolChoice, ToolO
 use quillet_core::{Message, Role};
 use serde_json::{Map, Value, json};
 
-use super::blocks::{self, unsayable};
+use super::blocks;
 use super::schema::closed;
 use super::thinking::{self, Thinking};
-use super::{caching, takes_later_instructions};
+use super::{WIRE, caching, takes_later_instructions};
+use crate::protocol::{native, unsayable};
 
 /// Tokens of an answer where the request names no limit; the wire wants one.
 const DEFAULT_MAX_TOKENS: u64 = 4096;
@@ -135,7 +136,7 @@ fn stays(model: &str, message: &Message, turns: &[Turn]) -> bool {
         return false;
     };
     let after_user = matches!(last.role, "user" | "system");
-    blocks::native(message).is_some() || (after_user && takes_later_instructions(model))
+    native(message, WIRE).is_some() || (after_user && takes_later_instructions(model))
 }
 
 fn check_call(message: &Message, at: usize, calls: &HashSet<&str>) -> Result<(), ModelError> {

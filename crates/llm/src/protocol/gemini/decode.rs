@@ -12,10 +12,8 @@ use serde_json::{Map, Value};
 use super::failure;
 use super::partial::Arguments;
 use super::parts::{self, string};
-use crate::protocol::{Decoder, made};
+use crate::protocol::{Decoder, broken, made, parse};
 
-/// How much of an unreadable event an error repeats, in bytes.
-const MOST_SHOWN: usize = 80;
 /// More answers than any model gives at once.
 const MOST_CANDIDATES: u64 = 128;
 
@@ -79,7 +77,7 @@ impl Reader {
             return Err(failure::in_answer(error));
         }
         if !chunk.is_object() {
-            return Err(protocol("an event is no object"));
+            return Err(broken("an event is no object"));
         }
         self.start(chunk, events);
         if let Some(usage) = chunk.get("usageMetadata").filter(|usage| usage.is_object()) {
@@ -121,7 +119,7 @@ impl Reader {
         let index = u32::try_from(index)
             .ok()
             .filter(|_| index < MOST_CANDIDATES);
-        let index = index.ok_or_else(|| protocol("the number of a candidate is out of range"))?;
+        let index = index.ok_or_else(|| broken("the number of a candidate is out of range"))?;
         let candidate = self.candidates.entry(index).or_default();
         let parts = given.pointer("/content/parts").and_then(Value::as_array);
         for part in parts.into_iter().flatten() {
@@ -230,7 +228,7 @@ impl Candidate {
         });
         for piece in &pieces {
             let added = open.arguments.add(piece);
-            added.map_err(|cause| protocol(&format!("a piece of arguments: {cause}")))?;
+            added.map_err(|cause| broken(format!("a piece of arguments: {cause}")))?;
         }
         if !goes_on {
             self.close(choice, events);
@@ -399,17 +397,4 @@ fn plain_text(part: &Value) -> Option<&str> {
     let members = part.as_object()?;
     let is_plain = members.keys().all(|key| key == "text" || key == "thought");
     members.get("text")?.as_str().filter(|_| is_plain)
-}
-
-fn parse(data: &[u8]) -> Result<Value, ModelError> {
-    serde_json::from_slice(data).map_err(|error| {
-        let seen = String::from_utf8_lossy(data.get(..MOST_SHOWN).unwrap_or(data));
-        protocol(&format!(
-            "an event is not what it should be ({error}): {seen}"
-        ))
-    })
-}
-
-fn protocol(cause: &str) -> ModelError {
-    ModelError::new(ModelErrorKind::Protocol, cause)
 }

@@ -1,27 +1,21 @@
 //! One message as parts, and parts as messages.
 
-use quillet_core::chat::{ModelError, ModelErrorKind};
+use quillet_core::chat::ModelError;
 use quillet_core::message::MediaFile;
 use quillet_core::{Content, ContentPart, Message, NativeTurn, Role, ToolCall};
 use serde_json::{Map, Value, json};
 
 use super::WIRE;
 use crate::protocol::data_url::DataUrl;
+use crate::protocol::{native, unsayable};
 
 /// The parts of a message, which stands at this place of the conversation: its own
 /// where this wire wrote it, else what it means.
 pub(super) fn write(message: &Message, at: usize) -> Result<Vec<Value>, ModelError> {
-    match native(message) {
+    match native(message, WIRE) {
         Some(parts) => Ok(parts.clone()),
         None => plain(message, at),
     }
-}
-
-/// The parts that this wire wrote.
-pub(super) fn native(message: &Message) -> Option<&Vec<Value>> {
-    let native = message.native.as_ref()?;
-    let content = native.content.as_array();
-    content.filter(|content| native.wire == WIRE && content.iter().all(Value::is_object))
 }
 
 /// What a message means in parts. Reasoning is left out: only this provider's own
@@ -151,7 +145,7 @@ pub(super) struct Call {
 
 /// The calls of a turn of the model, by the ids that the caller knows them by.
 pub(super) fn calls(message: &Message, before: usize) -> impl Iterator<Item = (&str, Call)> {
-    let own = native(message).map(Vec::as_slice).unwrap_or_default();
+    let own = native(message, WIRE).map(Vec::as_slice).unwrap_or_default();
     let mut own = own.iter().filter_map(|part| part.get("functionCall"));
     let calls = message.tool_calls.iter().zip(before..);
     calls.map(move |(call, number)| {
@@ -166,11 +160,6 @@ pub(super) fn calls(message: &Message, before: usize) -> impl Iterator<Item = (&
         };
         (call.id.as_str(), wire)
     })
-}
-
-/// What cannot be said in this wire.
-pub(super) fn unsayable(place: &str, cause: &str) -> ModelError {
-    ModelError::new(ModelErrorKind::Refused, format!("{place}: {cause}"))
 }
 
 /// Parts as a message. Calls without an id get what `make_id` gives.

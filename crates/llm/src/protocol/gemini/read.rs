@@ -8,7 +8,8 @@ use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ToolChoice, ToolO
 use quillet_core::{Message, Role};
 use serde_json::{Map, Value, json};
 
-use super::parts::{self, string, unsayable};
+use super::parts::{self, string};
+use crate::protocol::{member, unsayable};
 
 pub(super) fn request(body: &Value) -> Result<ChatRequest, ModelError> {
     let Some(members) = body.as_object() else {
@@ -124,7 +125,7 @@ fn option(name: &str, value: &Value, options: &mut ChatOptions) -> Result<(), Mo
     match name {
         "contents" | "systemInstruction" => {}
         "tools" => {
-            let tools: Vec<Map<String, Value>> = read(name, value)?;
+            let tools: Vec<Map<String, Value>> = member(name, value)?;
             options.tools = tools.into_iter().flat_map(read_tool).collect();
         }
         "toolConfig" => read_tool_config(value, options),
@@ -134,10 +135,6 @@ fn option(name: &str, value: &Value, options: &mut ChatOptions) -> Result<(), Mo
         }
     }
     Ok(())
-}
-
-fn read<T: serde::de::DeserializeOwned>(name: &str, value: &Value) -> Result<T, ModelError> {
-    T::deserialize(value).map_err(|error| unsayable(name, &error.to_string()))
 }
 
 /// One tool of the wire holds many functions, and tools of the provider beside them.
@@ -224,7 +221,7 @@ fn read_choice(mut calling: Value) -> ToolChoice {
 }
 
 fn read_generation(config: &Value, options: &mut ChatOptions) -> Result<(), ModelError> {
-    let mut rest: Map<String, Value> = read("generationConfig", config)?;
+    let mut rest: Map<String, Value> = member("generationConfig", config)?;
     rest.retain(|_, value| !value.is_null());
     take("temperature", &mut rest, &mut options.temperature)?;
     take("topP", &mut rest, &mut options.top_p)?;
@@ -263,7 +260,7 @@ fn take<T: serde::de::DeserializeOwned>(
     to: &mut Option<T>,
 ) -> Result<(), ModelError> {
     if let Some(value) = from.shift_remove(name) {
-        *to = Some(read(&format!("generationConfig.{name}"), &value)?);
+        *to = Some(member(&format!("generationConfig.{name}"), &value)?);
     }
     Ok(())
 }

@@ -7,8 +7,9 @@ use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ToolChoice, ToolO
 use quillet_core::{Message, Role};
 use serde_json::{Map, Value, json};
 
-use super::parts::{self, Call, unsayable};
-use super::{is_strict, thinking};
+use super::parts::{self, Call};
+use super::{WIRE, is_strict, thinking};
+use crate::protocol::{native, unsayable};
 
 /// Stands for the signature of a thought that this provider never had (documented
 /// for histories from other models; anything else is refused since generation 3).
@@ -125,7 +126,7 @@ fn result(
 ) -> Result<(), ModelError> {
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     let call = calls.get(id);
-    if let Some(own) = parts::native(message) {
+    if let Some(own) = native(message, WIRE) {
         let number = call.map_or(usize::MAX, |call| call.number);
         let own = own.iter().map(|part| (number, part.clone()));
         turn("user", true, turns).parts.extend(own);

@@ -16,7 +16,7 @@ use super::plain;
 use super::state::State;
 use super::text::{Text, non_empty, text};
 use super::usage::usage;
-use crate::protocol::{Decoder, Plain, made, openai_error};
+use crate::protocol::{Decoder, Plain, broken, made, openai_error, parse};
 
 /// No provider gives more answers to one request.
 const MOST_CHOICES: u32 = 128;
@@ -146,13 +146,7 @@ impl ChatDecoder {
     }
 
     fn read_one(&mut self, data: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
-        let piece: Piece<'_> = serde_json::from_slice(data).map_err(|error| {
-            let seen = data.get(..data.len().min(80)).unwrap_or_default();
-            let seen = String::from_utf8_lossy(seen);
-            protocol(format!(
-                "an event is not what it should be ({error}): {seen}"
-            ))
-        })?;
+        let piece: Piece<'_> = parse(data)?;
         if let Some(error) = piece.error.filter(|error| !error.is_null()) {
             return Err(openai_error::inside(&openai_error::said(&error)));
         }
@@ -198,7 +192,7 @@ impl ChatDecoder {
             .index
             .unwrap_or(u32::try_from(position).unwrap_or(u32::MAX));
         if index >= MOST_CHOICES {
-            return Err(protocol(format!("choice number {index} is out of range")));
+            return Err(broken(format!("choice number {index} is out of range")));
         }
         if let Some(error) = choice.error.filter(|error| !error.is_null()) {
             return Err(openai_error::inside(&openai_error::said(&error)));
@@ -488,7 +482,7 @@ fn read_delta(
     }
     let old = delta.function_call.map(CallDelta::of_function);
     for call in delta.tool_calls.unwrap_or_default().into_iter().chain(old) {
-        events.extend(progress.calls.read(choice, call).map_err(protocol)?);
+        events.extend(progress.calls.read(choice, call).map_err(broken)?);
     }
     Ok(())
 }
@@ -502,12 +496,8 @@ fn cut(cause: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Cut, cause)
 }
 
-fn protocol(cause: String) -> ModelError {
-    ModelError::new(ModelErrorKind::Protocol, cause)
-}
-
 fn nothing() -> ModelError {
-    protocol(
+    broken(
         "answered without a chat completion in it; does the base URL end in the right path, usually /v1?".to_owned(),
     )
 }

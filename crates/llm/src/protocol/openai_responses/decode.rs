@@ -6,7 +6,7 @@ use quillet_core::chat::{ChatEvent, FinishReason, ModelError, ModelErrorKind, Us
 use serde_json::Value;
 
 use super::turn::Turn;
-use crate::protocol::{Decoder, made, openai_error};
+use crate::protocol::{Decoder, broken, made, openai_error, parse};
 
 /// Reads one answer.
 #[derive(Debug)]
@@ -107,13 +107,7 @@ impl Decoder for ResponsesDecoder {
         if matches!(data.trim_ascii(), b"[DONE]" | b"null") {
             return Ok(());
         }
-        let event: Value = serde_json::from_slice(data).map_err(|error| {
-            let seen = data.get(..data.len().min(80)).unwrap_or_default();
-            let seen = String::from_utf8_lossy(seen);
-            protocol(format!(
-                "an event is not what it should be ({error}): {seen}"
-            ))
-        })?;
+        let event: Value = parse(data)?;
         let kind = event.get("type").and_then(Value::as_str).or(name);
         let response = event.get("response").unwrap_or(&Value::Null);
         match kind.unwrap_or_default() {
@@ -145,13 +139,13 @@ impl Decoder for ResponsesDecoder {
 
     fn whole(&mut self, body: &[u8], events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
         let response: Value = serde_json::from_slice(body)
-            .map_err(|error| protocol(format!("the answer is not what it should be ({error})")))?;
+            .map_err(|error| broken(format!("the answer is not what it should be ({error})")))?;
         let has_output = response.get("output").is_some_and(Value::is_array);
         if let Some(found) = openai_error::said_in(&response).filter(|_| !has_output) {
             return Err(openai_error::inside(&found));
         }
         if !has_output {
-            return Err(protocol(
+            return Err(broken(
                 "answered without a response in it; does the base URL end in the right path, usually /v1?".to_owned(),
             ));
         }
@@ -187,8 +181,4 @@ fn usage(usage: &Value) -> Option<Usage> {
         cache_read_tokens: count("/input_tokens_details/cached_tokens"),
         cache_write_tokens: count("/input_tokens_details/cache_write_tokens"),
     })
-}
-
-fn protocol(cause: String) -> ModelError {
-    ModelError::new(ModelErrorKind::Protocol, cause)
 }

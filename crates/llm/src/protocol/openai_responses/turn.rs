@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use quillet_core::NativeTurn;
-use quillet_core::chat::{ChatEvent, ModelError, ModelErrorKind};
+use quillet_core::chat::{ChatEvent, ModelError};
 use serde_json::Value;
 
 use super::WIRE;
+use crate::protocol::broken;
 
 /// No model writes more items in one turn.
 const MOST_ITEMS: usize = 1024;
@@ -232,7 +233,7 @@ impl Turn {
             Kind::Summary | Kind::Thought => ChatEvent::Reasoning { choice, text },
             Kind::Arguments => {
                 let Some(index) = call else {
-                    return Err(refuse("arguments came for an item that is no call"));
+                    return Err(broken("arguments came for an item that is no call"));
                 };
                 ChatEvent::ToolCall {
                     choice,
@@ -261,12 +262,8 @@ impl Turn {
 
     fn item(&mut self, index: u64) -> Result<&mut Item, ModelError> {
         if self.items.len() >= MOST_ITEMS && !self.items.contains_key(&index) {
-            return Err(refuse("the answer has more than 1024 items"));
+            return Err(broken("the answer has more than 1024 items"));
         }
         Ok(self.items.entry(index).or_default())
     }
-}
-
-fn refuse(cause: &str) -> ModelError {
-    ModelError::new(ModelErrorKind::Protocol, cause)
 }

@@ -1,10 +1,8 @@
 //! `GET /v1/models`: what can be named as a model.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use axum::response::Response;
-use quillet_core::nearest;
 use quillet_core::store::{Key, Kind};
+use quillet_core::{clock, nearest};
 use quillet_prompt::{ServiceError, State};
 
 use super::schema::{ErrorBody, Model, ModelList};
@@ -96,7 +94,6 @@ pub(super) async fn agents(app: &App) -> Vec<String> {
 }
 
 fn began(app: &App) -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let began = now.unwrap_or_default().saturating_sub(app.metrics.uptime());
+    let began = clock::since_epoch().saturating_sub(app.metrics.uptime());
     began.as_secs()
 }

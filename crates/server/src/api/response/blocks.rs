@@ -3,9 +3,8 @@
 //! `pending` to `done` or `error`, even when the run is cut.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use quillet_core::Value;
+use quillet_core::{Value, clock};
 use serde::Serialize;
 use serde_json::Map;
 
@@ -89,7 +88,7 @@ impl Blocks {
                 id,
                 content: String::new(),
                 status: Status::Streaming,
-                timestamp: now(),
+                timestamp: clock::millis(),
                 characters: 0,
             });
         }
@@ -116,7 +115,7 @@ impl Blocks {
             tool_use_id: id.to_owned(),
             tool_name: name.to_owned(),
             status: Status::Pending,
-            timestamp: now(),
+            timestamp: clock::millis(),
             tool_input: self.shows(name).then(|| input.clone()),
             tool_output: None,
             display_name: display_name(name),
@@ -198,12 +197,6 @@ fn shortened(output: &Value, most: usize) -> String {
     }
     let head = &text[..text.floor_char_boundary(most)];
     format!("{head}… [{} of {} bytes]", head.len(), text.len())
-}
-
-/// Milliseconds since 1970.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -2,11 +2,9 @@
 //! `response.start`, then any mix, then exactly one of `response.done`, `response.cancelled` and
 //! `response.error`.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use quillet_agent::{AgentError, AgentEvent, CompactionReport, Ending, Outcome, Source};
-use quillet_core::Value;
 use quillet_core::chat::{FinishReason, Usage};
+use quillet_core::{Value, clock};
 use quillet_host::agent::CLARIFY;
 use serde::Serialize;
 use serde_json::{Map, json};
@@ -176,8 +174,7 @@ impl Teller {
 
     /// The first event.
     pub(super) fn start(&self, model: &str) -> Told {
-        let created = SystemTime::now().duration_since(UNIX_EPOCH);
-        let created = created.unwrap_or_default().as_secs();
+        let created = clock::since_epoch().as_secs();
         let start = json!({"id": self.id, "model": model, "created": created});
         told("response.start", &start)
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use quillet_core::Span;
 
 use super::super::python::Spec;
-use super::problem::Problem;
+use crate::format::problem::Problem;
 
 /// One source, read.
 #[derive(Debug)]

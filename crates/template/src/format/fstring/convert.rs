@@ -22,7 +22,7 @@ pub(crate) fn read(
             }
             Piece::Field(field) => nodes.extend(print(field, findings)),
             Piece::Refused(problem) => {
-                let found = problem.clone().diagnostic(source.name, source.text);
+                let found = problem.clone().diagnostic(source);
                 findings.refuse(found.span.unwrap_or_default(), found.message);
             }
         }

@@ -56,7 +56,8 @@ impl<'v> Evaluator<'_, '_, 'v> {
                     self.pass.end_value(start, name)?;
                 }
                 Node::Refused(problem) => {
-                    let mut error = RenderError::new(ErrorKind::Execution, &*problem.message);
+                    let mut error =
+                        RenderError::new(ErrorKind::Execution, problem.message.as_str());
                     error.help.clone_from(&problem.help);
                     return Err(self.located(error.into(), problem.span));
                 }

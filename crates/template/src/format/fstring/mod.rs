@@ -9,14 +9,13 @@ pub(crate) mod convert;
 mod eval;
 mod parser;
 mod print;
-mod problem;
 mod references;
 
 use std::sync::Arc;
 
 use crate::{
-    CompileError, CompileOptions, ErrorKind, Missing, Pass, References, RenderError, Source, Stop,
-    Template, TemplateFormat,
+    CompileError, CompileOptions, Missing, Pass, References, RenderError, Source, Stop, Template,
+    TemplateFormat,
 };
 use ast::Program;
 use eval::Evaluator;
@@ -101,17 +100,12 @@ impl TemplateFormat for FStringFormat {
                 Err(problems) => found.extend(problems),
             }
         }
-        match found.first() {
-            None => Ok(Arc::new(Compiled {
-                sources: compiled,
-                references: names.into_references(),
-                missing: options.missing,
-            })),
-            Some(first) => Err(CompileError {
-                message: first.to_string(),
-                diagnostics: found,
-            }),
-        }
+        CompileError::unless_empty(found)?;
+        Ok(Arc::new(Compiled {
+            sources: compiled,
+            references: names.into_references(),
+            missing: options.missing,
+        }))
     }
 }
 
@@ -136,8 +130,7 @@ impl Template for Compiled {
 
     fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
         let Some(source) = self.sources.iter().find(|source| source.name == entry) else {
-            let reason = format!("template {entry:?} does not exist");
-            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+            return Err(RenderError::no_source(entry).into());
         };
         let mut evaluator = Evaluator {
             source,

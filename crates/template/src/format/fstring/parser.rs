@@ -6,11 +6,8 @@ use super::super::literals::Literals;
 use super::super::python::{Spec, SpecError, digits};
 use super::Rules;
 use super::ast::{Conversion, Field, Index, Layout, Node, Piece, Program};
-use super::problem::Problem;
+use crate::format::problem::{MOST_PROBLEMS, Problem};
 use crate::{MessageSyntax, Source};
-
-/// Findings after which the rest is not looked at.
-const MOST_PROBLEMS: usize = 20;
 
 /// Reads a source.
 ///
@@ -30,7 +27,7 @@ pub(super) fn parse(
     let mut literals = Literals::new(source.text.len(), messages);
     let nodes = parser.nodes(&mut literals);
     let problems = parser.problems.into_iter();
-    let problems = problems.map(|problem| problem.diagnostic(source.name, source.text));
+    let problems = problems.map(|problem| problem.diagnostic(source));
     let mut found: Vec<Diagnostic> = problems.collect();
     // Everything in a source is written, so messages have to be in order.
     found.extend(literals.diagnostics(source.name, source.text));
@@ -74,7 +71,7 @@ impl<'t> Parser<'t> {
             match markup {
                 Ok(Markup::Text(text, at)) => add_text(&mut nodes, literals.add(text, at)),
                 Ok(Markup::Field(field)) => nodes.push(Node::Field(field)),
-                Err(problem) if problem.early || self.rules == Rules::Python => {
+                Err(problem) if !problem.is_late || self.rules == Rules::Python => {
                     self.problems.push(problem);
                 }
                 Err(problem) => nodes.push(Node::Refused(problem)),
@@ -102,7 +99,7 @@ impl<'t> Parser<'t> {
             return Some(Ok(Markup::Text(brace, start)));
         }
         if brace == "}" || after.is_empty() {
-            let problem = Problem::new(
+            let problem = Problem::at(
                 format!("Single '{brace}' encountered in format string"),
                 start,
                 start + 1,
@@ -132,7 +129,7 @@ impl<'t> Parser<'t> {
             let help = "name the variable: a template has no positional values; \
                         for braces that are text write {{ and }}";
             let message = format!("the field {{{name}}} has no name");
-            return Err(Problem::new(message, start - 1, end).late().help(help));
+            return Err(Problem::at(message, start - 1, end).late().help(help));
         }
         Ok(Field {
             name: name.into(),
@@ -154,8 +151,7 @@ impl<'t> Parser<'t> {
             match self.byte() {
                 Some(b'{') => {
                     self.at -= 1;
-                    let problem =
-                        Problem::new("unexpected '{' in field name", self.at, self.at + 1);
+                    let problem = Problem::at("unexpected '{' in field name", self.at, self.at + 1);
                     return Err(problem.help("write {{ for a brace that is text"));
                 }
                 Some(b'[') => {
@@ -200,7 +196,7 @@ impl<'t> Parser<'t> {
                 // The rest of the field would only be wrong once more.
                 let rest = &self.text.as_bytes()[at..];
                 self.at = at + memchr::memchr(b'}', rest).map_or(rest.len(), |end| end + 1);
-                Err(Problem::new(message, at, at).help("a conversion is one letter: !r, !s or !a"))
+                Err(Problem::at(message, at, at).help("a conversion is one letter: !r, !s or !a"))
             }
             None => Err(self.unclosed(start)),
         }
@@ -221,14 +217,14 @@ impl<'t> Parser<'t> {
     }
 
     fn unclosed(&self, start: usize) -> Problem {
-        Problem::new("expected '}' before end of string", start - 1, start)
+        Problem::at("expected '}' before end of string", start - 1, start)
             .help("close the field with }, or write {{ for a brace that is text")
     }
 
     /// What LangChain refuses when a prompt is made.
     fn check_strict(&self, name: &str, start: usize, spec: (usize, usize)) -> Result<(), Problem> {
         let end = start + name.len();
-        let refused = |message: String| Err(Problem::new(message, start, end));
+        let refused = |message: String| Err(Problem::at(message, start, end));
         if name.contains(['.', '[', ']']) {
             return refused(format!(
                 "Invalid variable name '{name}' in f-string template. Variable names cannot \
@@ -244,7 +240,7 @@ impl<'t> Parser<'t> {
         if self.text[spec.0..spec.1].contains(['{', '}']) {
             let message = "Invalid format specifier in f-string template. \
                            Nested replacement fields are not allowed.";
-            return Err(Problem::new(message, spec.0, spec.1));
+            return Err(Problem::at(message, spec.0, spec.1));
         }
         Ok(())
     }
@@ -252,14 +248,14 @@ impl<'t> Parser<'t> {
     fn layout(&self, (start, end): (usize, usize), nested: bool) -> Result<Layout, Problem> {
         let text = &self.text[start..end];
         let problem = |error: SpecError| {
-            Problem::new(error.to_string(), start, end)
+            Problem::at(error.to_string(), start, end)
                 .late()
                 .help("see Python's format mini-language: [[fill]align][sign][#][0][width][,][.precision][type]")
         };
         match text {
             "" => Ok(Layout::Plain),
             _ if !text.contains('{') => Spec::parse(text).map(Layout::Fixed).map_err(problem),
-            _ if nested => Err(Problem::new("Max string recursion exceeded", start, end).late()),
+            _ if nested => Err(Problem::at("Max string recursion exceeded", start, end).late()),
             _ => self.nested(start, end).map(Layout::Nested),
         }
     }
@@ -299,7 +295,7 @@ fn conversion(given: Option<(char, usize)>) -> Result<Option<Conversion>, Proble
         Some(('a', _)) => Conversion::Ascii,
         Some((other, at)) => {
             let message = format!("Unknown conversion specifier {other}");
-            let problem = Problem::new(message, at, at + other.len_utf8());
+            let problem = Problem::at(message, at, at + other.len_utf8());
             return Err(problem
                 .late()
                 .help("there are !r (repr), !s (str) and !a (ascii)"));
@@ -318,10 +314,10 @@ fn path(text: &str, start: usize) -> Result<(&str, Vec<Index>), Problem> {
             return Err(no_index(name, rest, at(rest)));
         };
         let Some((key, after)) = after.split_once(']') else {
-            let problem = Problem::new("Missing ']' in format string", at(rest), at(""));
+            let problem = Problem::at("Missing ']' in format string", at(rest), at(""));
             return Err(problem.late());
         };
-        path.push(index(key).map_err(|message| Problem::new(message, at(rest), at(after)).late())?);
+        path.push(index(key).map_err(|message| Problem::at(message, at(rest), at(after)).late())?);
         rest = after;
     }
     Ok((name, path))
@@ -332,13 +328,13 @@ fn no_index(name: &str, rest: &str, at: usize) -> Problem {
     let end = at + rest.len();
     let Some(attribute) = rest.strip_prefix('.') else {
         let message = "Only '.' or '[' may follow ']' in format field specifier";
-        return Problem::new(message, at, end).late();
+        return Problem::at(message, at, end).late();
     };
     let attribute = &attribute[..attribute.find(['.', '[']).unwrap_or(attribute.len())];
     if attribute.is_empty() {
-        return Problem::new("Empty attribute in format string", at, end).late();
+        return Problem::at("Empty attribute in format string", at, end).late();
     }
-    let problem = Problem::new(format!("data has no attribute '{attribute}'"), at, end).late();
+    let problem = Problem::at(format!("data has no attribute '{attribute}'"), at, end).late();
     match attribute.starts_with("__") {
         true => problem,
         false => problem.help(format!(

@@ -418,9 +418,7 @@ impl Reader<'_, '_> {
     }
 
     fn refuse_span<T>(&mut self, span: Span, what: &str) -> Option<T> {
-        let message = format!("{what} has no exact counterpart in other formats");
-        self.findings.refuse(span, message);
-        None
+        self.findings.no_counterpart(span, what)
     }
 }
 

@@ -8,8 +8,8 @@ use quillet_core::{Span, Value};
 use super::ast::{Call, Expr, Kind, Path, Root};
 use super::lexer::{Kind as Lexeme, Token};
 use super::parser::Parser;
-use super::problem::Problem;
 use crate::format::javascript;
+use crate::format::problem::Problem;
 
 /// What a tag begins with.
 pub(super) struct Head<'s> {
@@ -43,7 +43,7 @@ impl<'s> Parser<'s, '_> {
             start: self.token.start,
             end: self.token.end,
         };
-        Problem::syntax(message, span)
+        Problem::new(message, span)
     }
 
     /// The name that is the current token.
@@ -103,7 +103,7 @@ impl<'s> Parser<'s, '_> {
             extend(&mut original, name);
             if !fits {
                 let message = format!("`.`, `..` and `this` can only begin a path: {original}");
-                return Err(Problem::syntax(message, Span { start, end }));
+                return Err(Problem::new(message, Span { start, end }));
             }
             self.advance();
             if self.token.kind != Lexeme::Separator {
@@ -165,7 +165,7 @@ impl<'s> Parser<'s, '_> {
                     start: self.token.start,
                     end: self.token.end,
                 };
-                return Err(Problem::syntax(message, span).help("put it before"));
+                return Err(Problem::new(message, span).help("put it before"));
             } else {
                 return Ok(arguments);
             }

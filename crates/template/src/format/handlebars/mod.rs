@@ -14,7 +14,6 @@ mod json;
 mod lexer;
 mod parser;
 mod partial_tags;
-mod problem;
 mod references;
 mod semantic_kernel;
 mod whitespace;
@@ -27,10 +26,11 @@ use quillet_core::{Diagnostic, Span, Value};
 pub use helper::{Answer, HelperCall};
 
 use crate::format::javascript::Escape;
+use crate::format::problem::Problem;
 use crate::structure::{Elements, MessageSyntax};
 use crate::{
-    CompileError, CompileOptions, ErrorKind, Missing, Pass, References, RenderError, Source, Stop,
-    Template, TemplateFormat, plugin_function,
+    CompileError, CompileOptions, Missing, Pass, References, RenderError, Source, Stop, Template,
+    TemplateFormat, plugin_function,
 };
 use ast::{Body, Node};
 use eval::Evaluator;
@@ -138,7 +138,7 @@ impl HandlebarsFormat {
             source: &|name| sources.iter().position(|source| source.name == name),
             nesting: options.limits.nesting,
         };
-        let place = |problem: problem::Problem| problem.diagnostic(source.name, source.text);
+        let place = |problem: Problem| problem.diagnostic(source);
         let parsed = parser::parse(source.text, &known);
         let mut body = parsed
             .map_err(|problems| -> Vec<Diagnostic> { problems.into_iter().map(place).collect() })?;
@@ -227,9 +227,7 @@ impl TemplateFormat for HandlebarsFormat {
                 Err(diagnostics) => found.extend(diagnostics),
             }
         }
-        if let Some(error) = problem::compile_error(found) {
-            return Err(error);
-        }
+        CompileError::unless_empty(found)?;
         compiled.references = references::references(&compiled, &crate::roots(sources));
         Ok(Arc::new(compiled))
     }
@@ -285,8 +283,7 @@ impl Template for Compiled {
 
     fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
         let Some(index) = self.index(entry) else {
-            let reason = format!("template {entry:?} does not exist");
-            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+            return Err(RenderError::no_source(entry).into());
         };
         let root = match self.encoded || (self.marks && !self.trusted.is_empty()) {
             true => input::prepared(self, pass)?,

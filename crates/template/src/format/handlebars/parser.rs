@@ -8,7 +8,7 @@ use super::expression::{Arguments, Head};
 use super::helper::Callee;
 use super::lexer::{Kind as Lexeme, Lexer, Opening, Token};
 use super::partial_tags::partial;
-use super::problem::{MOST_PROBLEMS, Problem};
+use crate::format::problem::{MOST_PROBLEMS, Problem};
 
 /// More block parameters than any helper gives.
 const MOST_PARAMS: usize = 16;
@@ -129,7 +129,7 @@ impl Parser<'_, '_> {
                     start: tag,
                     end: text.len(),
                 };
-                Problem::syntax("the tag is not closed", span).help("end it with }}")
+                Problem::new("the tag is not closed", span).help("end it with }}")
             }
             _ => problem,
         };
@@ -159,7 +159,7 @@ impl Parser<'_, '_> {
                 end: start + 2,
             };
             self.lexer.at = self.lexer.text.len();
-            return Err(Problem::syntax("the comment is not closed", span));
+            return Err(Problem::new("the comment is not closed", span));
         };
         match opening {
             Opening::Comment { close } => {
@@ -182,7 +182,7 @@ impl Parser<'_, '_> {
             Opening::Decorator => self.decorator(start, open),
             Opening::Raw => return self.raw(start),
             _ => Err(
-                Problem::syntax("decorators can only be blocks", self.span(start))
+                Problem::new("decorators can only be blocks", self.span(start))
                     .help("only {{#*inline \"name\"}}…{{/inline}} is there"),
             ),
         };
@@ -234,11 +234,10 @@ impl Parser<'_, '_> {
 
     pub(super) fn too_deep(&self, span: Span) -> Problem {
         let limit = self.known.nesting;
-        Problem::limit(
-            format!("more than {limit} levels of blocks and parentheses"),
-            span,
-        )
-        .help("the limit is nesting")
+        let message = format!("more than {limit} levels of blocks and parentheses");
+        Problem::new(message, span)
+            .limit()
+            .help("the limit is nesting")
     }
 
     fn block(&mut self, start: usize, open: bool, inverted: bool) -> Result<(), Problem> {
@@ -296,7 +295,7 @@ impl Parser<'_, '_> {
         }
         if names.len() > MOST_PARAMS {
             let message = format!("a block has at most {MOST_PARAMS} block parameters");
-            return Err(Problem::syntax(message, self.span(self.token.start)));
+            return Err(Problem::new(message, self.span(self.token.start)));
         }
         self.advance();
         Ok(names)
@@ -341,7 +340,7 @@ impl Parser<'_, '_> {
         };
         self.open.push(open);
         match wrong {
-            Some(wrong) => Err(Problem::syntax(wrong, span)),
+            Some(wrong) => Err(Problem::new(wrong, span)),
             None => Ok(()),
         }
     }
@@ -376,7 +375,7 @@ impl Parser<'_, '_> {
         } = &mut open.kind
         else {
             let message = "{{else …}} with a condition can only follow {{#…}} or another one";
-            return Err(Problem::syntax(message, span));
+            return Err(Problem::new(message, span));
         };
         let call = self.call(head, arguments, span, false);
         if let Some(arm) = arms.last_mut() {
@@ -399,7 +398,7 @@ impl Parser<'_, '_> {
     fn stray(&self, span: Span, message: &str) -> Result<(), Problem> {
         match self.lost {
             true => Ok(()),
-            false => Err(Problem::syntax(message, span)),
+            false => Err(Problem::new(message, span)),
         }
     }
 
@@ -436,7 +435,7 @@ impl Parser<'_, '_> {
     fn mismatch(&self, open: &Open, name: &str, span: Span) -> Problem {
         let expected = open.name.as_deref().unwrap_or("(…)");
         let line = quillet_core::Position::of(self.lexer.text, open.span.start).line;
-        Problem::syntax(
+        Problem::new(
             format!("{{{{/{name}}}}} does not match {expected}, which was opened in line {line}"),
             span,
         )
@@ -462,7 +461,7 @@ fn closing_braces(text: &str) -> usize {
 
 fn not_closed(open: &Open) -> Problem {
     let name = open.name.as_deref().unwrap_or("(…)");
-    Problem::syntax(format!("the block {name} is not closed"), open.span)
+    Problem::new(format!("the block {name} is not closed"), open.span)
         .help(format!("close it with {{{{/{name}}}}}"))
 }
 

@@ -6,7 +6,7 @@ use super::ast::{Arm, Block, Body, Node, Partial, PartialName, Strip, Text};
 use super::expression::Arguments;
 use super::lexer::Kind as Lexeme;
 use super::parser::{Open, OpenKind, Parser, body};
-use super::problem::Problem;
+use crate::format::problem::Problem;
 
 impl Parser<'_, '_> {
     fn partial_name(&mut self) -> Result<(PartialName, Option<String>), Problem> {
@@ -31,7 +31,7 @@ impl Parser<'_, '_> {
             count => {
                 let message = format!("a partial takes one context, not {count}");
                 let help = "give more by name: {{> name context key=value}}";
-                Err(Problem::syntax(message, self.span(start)).help(help))
+                Err(Problem::new(message, self.span(start)).help(help))
             }
         }
     }
@@ -87,10 +87,10 @@ impl Parser<'_, '_> {
         let span = self.span(start);
         if name != "inline" || !params.is_empty() {
             let message = format!("there is no decorator {name}");
-            return Err(Problem::syntax(message, span).help("only inline is one"));
+            return Err(Problem::new(message, span).help("only inline is one"));
         }
         let Some(partial) = arguments.positional.drain(..).next() else {
-            return Err(Problem::syntax("an inline partial needs a name", span)
+            return Err(Problem::new("an inline partial needs a name", span)
                 .help("{{#*inline \"name\"}}…{{/inline}}"));
         };
         let strip = Strip { open, close };
@@ -108,13 +108,13 @@ impl Parser<'_, '_> {
         let Some(raw) = self.lexer.raw() else {
             self.lexer.at = self.lexer.text.len();
             let message = format!("the raw block {name} is not closed");
-            return Err(Problem::syntax(message, call.span)
+            return Err(Problem::new(message, call.span)
                 .help(format!("close it with {{{{{{{{/{name}}}}}}}}}")));
         };
         if raw.name != name {
             let message = format!("the raw block {name} is closed as {}", raw.name);
             let span = self.span(raw.end);
-            return Err(Problem::syntax(message, span));
+            return Err(Problem::new(message, span));
         }
         let text = |(start, end)| Node::Text(Text::new(start, end));
         let nodes = raw.pieces.into_iter().map(text).collect();

@@ -24,8 +24,7 @@ pub(crate) fn read(
         _ => Preset::Plain,
     };
     let parsed = parser::parse(source.text, preset, options);
-    let (program, literals) =
-        parsed.map_err(|problem| vec![problem.diagnostic(source.name, source.text)])?;
+    let (program, literals) = parsed.map_err(|problem| vec![problem.diagnostic(source)])?;
     let mut comments = lexer::comments(source.text, preset);
     comments.reverse();
     let mut reader = Reader {
@@ -283,9 +282,7 @@ impl Reader<'_, '_> {
     }
 
     fn refuse<T>(&mut self, span: Span, what: &str) -> Option<T> {
-        let message = format!("{what} has no exact counterpart in other formats");
-        self.findings.refuse(span, message);
-        None
+        self.findings.no_counterpart(span, what)
     }
 }
 

@@ -8,8 +8,9 @@ use super::ast::{Arguments, Comparison, Expr, ExprKind, FilterCall, Operator};
 use super::filters;
 use super::lexer::Token;
 use super::parser::{Parsed, Parser};
-use super::syntax::{Preset, Problem};
+use super::syntax::Preset;
 use super::test;
+use crate::format::problem::Problem;
 
 /// Ranks of the operators that stand between two operands, loosest first.
 const OR: usize = 0;
@@ -554,7 +555,7 @@ fn unknown<'a>(
     name: &str,
     span: Span,
     names: impl Iterator<Item = &'a str>,
-) -> Box<Problem> {
+) -> Problem {
     let problem = Problem::at(format!("{what} {name} is unknown"), span.start, span.end);
     match quillet_core::nearest(name, names) {
         Some(near) => problem.help(format!("did you mean {near}?")),

@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use quillet_core::Span;
 
-use super::syntax::{Preset, Problem};
+use super::syntax::Preset;
 use crate::format::literals::Literals;
+use crate::format::problem::Problem;
 use crate::structure::MessageSyntax;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +85,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The tokens, and the literal text that they are parts of.
-    pub(super) fn run(mut self) -> Result<(Tokens<'a>, Literals), Box<Problem>> {
+    pub(super) fn run(mut self) -> Result<(Tokens<'a>, Literals), Problem> {
         while self.at < self.source.len() {
             self.text_and_tag()?;
         }
@@ -109,7 +110,7 @@ impl<'a> Lexer<'a> {
         self.push(Token::Text(place), start);
     }
 
-    fn text_and_tag(&mut self) -> Result<(), Box<Problem>> {
+    fn text_and_tag(&mut self) -> Result<(), Problem> {
         let start = self.at;
         let Some((offset, tag)) = next_tag(self.rest()) else {
             let text = without_last_newline(self.rest());
@@ -178,7 +179,7 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    fn comment(&mut self, begin: usize) -> Result<(), Box<Problem>> {
+    fn comment(&mut self, begin: usize) -> Result<(), Problem> {
         let Some(end) = self.rest().find("#}") else {
             return Err(Problem::at("missing end of comment tag", begin, begin + 2)
                 .help("close the comment with #}"));
@@ -214,7 +215,7 @@ impl<'a> Lexer<'a> {
         true
     }
 
-    fn raw(&mut self, begin: usize) -> Result<(), Box<Problem>> {
+    fn raw(&mut self, begin: usize) -> Result<(), Problem> {
         let start = self.at;
         self.line_start = self.source[..start].ends_with('\n');
         let mut from = start;
@@ -248,7 +249,7 @@ impl<'a> Lexer<'a> {
         begin: usize,
         token: Token<'a>,
         mark: &'static str,
-    ) -> Result<(), Box<Problem>> {
+    ) -> Result<(), Problem> {
         let end = match token {
             Token::PrintBegin => Token::PrintEnd,
             _ => Token::TagEnd,
@@ -290,11 +291,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn token(
-        &mut self,
-        first: char,
-        open: &mut Vec<&'static str>,
-    ) -> Result<Token<'a>, Box<Problem>> {
+    fn token(&mut self, first: char, open: &mut Vec<&'static str>) -> Result<Token<'a>, Problem> {
         if first.is_ascii_digit() {
             return self.number();
         }
@@ -322,11 +319,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Brackets must match; while one is open, `}}` does not end a tag.
-    fn bracket(
-        &self,
-        operator: &'static str,
-        open: &mut Vec<&'static str>,
-    ) -> Result<(), Box<Problem>> {
+    fn bracket(&self, operator: &'static str, open: &mut Vec<&'static str>) -> Result<(), Problem> {
         let closing = match operator {
             "(" => ")",
             "[" => "]",
@@ -348,7 +341,7 @@ impl<'a> Lexer<'a> {
         Err(Problem::at(message, self.at, self.at + operator.len()))
     }
 
-    fn number(&mut self) -> Result<Token<'a>, Box<Problem>> {
+    fn number(&mut self) -> Result<Token<'a>, Problem> {
         let start = self.at;
         let rest = self.rest();
         let radix = match rest.get(..2).map(str::to_ascii_lowercase).as_deref() {
@@ -375,7 +368,7 @@ impl<'a> Lexer<'a> {
         token.ok_or_else(|| Problem::at("the number does not fit 64 bits", start, self.at))
     }
 
-    fn string(&mut self, quote: char) -> Result<Token<'a>, Box<Problem>> {
+    fn string(&mut self, quote: char) -> Result<Token<'a>, Problem> {
         let start = self.at;
         let mut characters = self.rest().char_indices().skip(1);
         while let Some((offset, c)) = characters.next() {

@@ -81,17 +81,12 @@ pub(super) fn exists(value: &Value, name: &str) -> bool {
             LIST.contains(&name) || CHANGES.contains(&name)
         }
         Value::List(list) if list.has_places() => ["count", "index"].contains(&name),
-        Value::Dict(_) => exists_in_dict(name),
+        Value::Dict(_) => of_dict(name),
         Value::Loop(_) => LOOP.contains(&name),
         Value::Cycler(_) => CYCLER.contains(&name),
         Value::Float(_) => name == "is_integer",
         _ => false,
     }
-}
-
-/// Whether objects have a method of that name.
-pub(super) fn exists_in_dict(name: &str) -> bool {
-    DICT.contains(&name) || CHANGES.contains(&name)
 }
 
 /// Whether any value has a method of that name: `x.items()` does not need a

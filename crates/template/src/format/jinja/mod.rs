@@ -43,8 +43,8 @@ pub use syntax::Preset;
 
 use crate::structure::Elements;
 use crate::{
-    CompileError, CompileOptions, ErrorKind, MessageSyntax, Missing, Pass, References, RenderError,
-    Source, Stop, Template, TemplateFormat, plugin_function,
+    CompileError, CompileOptions, MessageSyntax, Missing, Pass, References, RenderError, Source,
+    Stop, Template, TemplateFormat, plugin_function,
 };
 use ast::Program;
 use eval::Evaluator;
@@ -174,12 +174,10 @@ impl TemplateFormat for JinjaFormat {
                         program,
                     });
                 }
-                Err(problem) => problems.push(problem.diagnostic(source.name, source.text)),
+                Err(problem) => problems.push(problem.diagnostic(source)),
             }
         }
-        if let Some(error) = syntax::compile_error(problems) {
-            return Err(error);
-        }
+        CompileError::unless_empty(problems)?;
         compiled.references = references::references(&compiled, &crate::roots(sources));
         Ok(Arc::new(compiled))
     }
@@ -284,8 +282,7 @@ impl Template for Compiled {
 
     fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
         let Some(index) = self.index(entry) else {
-            let reason = format!("template {entry:?} does not exist");
-            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+            return Err(RenderError::no_source(entry).into());
         };
         let mut evaluator = Evaluator::new(self, pass);
         if self.encoded {

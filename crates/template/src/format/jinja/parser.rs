@@ -7,11 +7,12 @@ use quillet_core::Span;
 
 use super::ast::{Block, Expr, FilterCall, For, Macro, Program, Statement, StatementKind, Target};
 use super::lexer::{Lexer, Token, Tokens};
-use super::syntax::{Preset, Problem};
+use super::syntax::Preset;
 use crate::CompileOptions;
 use crate::format::literals::Literals;
+use crate::format::problem::Problem;
 
-pub(super) type Parsed<T> = Result<T, Box<Problem>>;
+pub(super) type Parsed<T> = Result<T, Problem>;
 
 pub(super) struct Parser<'a> {
     tokens: Tokens<'a>,
@@ -142,7 +143,7 @@ impl<'a> Parser<'a> {
         name
     }
 
-    pub(super) fn unexpected(&self, expected: &str) -> Box<Problem> {
+    pub(super) fn unexpected(&self, expected: &str) -> Problem {
         let Span { start, end } = self.span();
         let found = match self.peek() {
             Token::Text(_) | Token::TagBegin | Token::PrintBegin => "template text".to_owned(),
@@ -178,7 +179,7 @@ impl<'a> Parser<'a> {
             "the template is nested deeper than the limit on nesting ({})",
             self.nesting
         );
-        Err(Problem::at(message, start, end).code("template.limit"))
+        Err(Problem::at(message, start, end).limit())
     }
 
     /// Statements up to a tag of one of these names, whose name is next then.
@@ -582,14 +583,14 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn unclosed(ends: &[&str], opened: Span) -> Box<Problem> {
+fn unclosed(ends: &[&str], opened: Span) -> Problem {
     let end = ends.last().copied().unwrap_or_default();
     let message = format!("unexpected end of template, expected {}", ends.join(", "));
     Problem::at(message, opened.start, opened.end)
         .help(format!("close the block with {{% {end} %}}"))
 }
 
-fn unknown_tag(name: &str, span: Span) -> Box<Problem> {
+fn unknown_tag(name: &str, span: Span) -> Problem {
     const TAGS: &[&str] = &[
         "if",
         "elif",

@@ -144,7 +144,7 @@ impl<'p> Names<'p> {
             ExprKind::Name(name) => self.see_name(name),
             ExprKind::Attribute(subject, name) => {
                 let map = self.see(subject)?.as_map()?;
-                if methods::exists_in_dict(name) {
+                if methods::of_dict(name) {
                     return None;
                 }
                 map.get(name).map(Seen::Given)

@@ -1,8 +1,4 @@
-//! What the lexer and the parser share: presets and problems.
-
-use quillet_core::{Diagnostic, Span};
-
-use crate::CompileError;
+//! What the lexer and the parser share: presets.
 
 /// Which host's settings a template expects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,52 +27,4 @@ impl Preset {
     pub(super) fn is_hugging_face(self) -> bool {
         matches!(self, Preset::HuggingFace | Preset::Script)
     }
-}
-
-/// Why a source does not parse. Always in a box: the parser recurses, and every
-/// level has room for one on its stack.
-#[derive(Debug)]
-pub(super) struct Problem {
-    pub(super) message: String,
-    pub(super) span: Span,
-    pub(super) help: Option<String>,
-    pub(super) code: &'static str,
-}
-
-impl Problem {
-    pub(super) fn at(message: impl Into<String>, start: usize, end: usize) -> Box<Self> {
-        Box::new(Problem {
-            message: message.into(),
-            span: Span { start, end },
-            help: None,
-            code: "template.syntax",
-        })
-    }
-
-    pub(super) fn help(mut self: Box<Self>, help: impl Into<String>) -> Box<Self> {
-        self.help = Some(help.into());
-        self
-    }
-
-    pub(super) fn code(mut self: Box<Self>, code: &'static str) -> Box<Self> {
-        self.code = code;
-        self
-    }
-
-    pub(super) fn diagnostic(self, name: &str, text: &str) -> Diagnostic {
-        let found = Diagnostic::error(self.code, name, self.message).at(text, self.span);
-        match self.help {
-            Some(help) => found.help(help),
-            None => found,
-        }
-    }
-}
-
-/// All findings as one error; `None` if there are none.
-pub(super) fn compile_error(diagnostics: Vec<Diagnostic>) -> Option<CompileError> {
-    let first = diagnostics.first()?;
-    Some(CompileError {
-        message: first.to_string(),
-        diagnostics,
-    })
 }

@@ -26,8 +26,7 @@ pub(crate) fn read(
     findings: &mut Findings<'_>,
 ) -> Result<Nodes, Vec<Diagnostic>> {
     let parsed = parser::parse(source, options);
-    let (program, literals) =
-        parsed.map_err(|problem| vec![problem.diagnostic(source.name, source.text)])?;
+    let (program, literals) = parsed.map_err(|problem| vec![problem.diagnostic(source)])?;
     let literals = literals.into_text();
     let mut reader = Reader {
         literals: &literals,
@@ -338,8 +337,6 @@ impl Reader<'_, '_> {
     }
 
     fn refuse<T>(&mut self, span: Span, what: &str) -> Option<T> {
-        let message = format!("{what} has no exact counterpart in other formats");
-        self.findings.refuse(span, message);
-        None
+        self.findings.no_counterpart(span, what)
     }
 }

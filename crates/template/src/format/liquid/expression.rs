@@ -9,10 +9,10 @@ use super::ast::{
     Term,
 };
 use super::filters;
-use super::problem::Problem;
 use super::token::{Kind, Token, is_space, tokens};
+use crate::format::problem::Problem;
 
-type Read<T> = Result<T, Box<Problem>>;
+type Read<T> = Result<T, Problem>;
 
 /// Reads a markup from its start.
 pub(super) struct Reader<'s> {
@@ -83,7 +83,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn expected(&self, what: &str) -> Box<Problem> {
+    fn expected(&self, what: &str) -> Problem {
         let token = self.peek();
         let found = match token.kind {
             Kind::End => "the end of the tag".to_owned(),

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::problem::Problem;
 use super::token::is_space;
+use crate::format::problem::Problem;
 
 /// A piece of a source.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ pub(super) struct Tag<'s> {
 }
 
 /// The tag of a piece, `{%` and `%}` included.
-pub(super) fn tag<'s>(text: &'s str, place: &Range<usize>) -> Result<Tag<'s>, Box<Problem>> {
+pub(super) fn tag<'s>(text: &'s str, place: &Range<usize>) -> Result<Tag<'s>, Problem> {
     let (start, end) = (place.start, place.end);
     let inside = text.get(start + 2..end - 2).unwrap_or_default();
     let begins = usize::from(inside.starts_with('-'));

@@ -20,7 +20,6 @@ mod number;
 mod operand;
 mod parser;
 mod partials;
-mod problem;
 mod references;
 mod scope;
 mod skip;
@@ -36,8 +35,8 @@ use quillet_core::Diagnostic;
 
 use crate::structure::Elements;
 use crate::{
-    CompileError, CompileOptions, ErrorKind, MessageSyntax, Missing, Pass, References, RenderError,
-    Source, Stop, Template, TemplateFormat, plugin_function,
+    CompileError, CompileOptions, MessageSyntax, Missing, Pass, References, RenderError, Source,
+    Stop, Template, TemplateFormat, plugin_function,
 };
 use ast::Body;
 use eval::Evaluator;
@@ -133,15 +132,10 @@ impl TemplateFormat for LiquidFormat {
                         body: program.body,
                     });
                 }
-                Err(problem) => found.push(problem.diagnostic(source.name, source.text)),
+                Err(problem) => found.push(problem.diagnostic(source)),
             }
         }
-        if let Some(first) = found.first() {
-            return Err(CompileError {
-                message: first.to_string(),
-                diagnostics: found,
-            });
-        }
+        CompileError::unless_empty(found)?;
         compiled.references = references::references(&compiled, &crate::roots(sources));
         Ok(Arc::new(compiled))
     }
@@ -239,8 +233,7 @@ impl Template for Compiled {
 
     fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
         let Some(index) = self.index(entry) else {
-            let reason = format!("template {entry:?} does not exist");
-            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+            return Err(RenderError::no_source(entry).into());
         };
         Evaluator::new(self, pass).run(index)
     }

@@ -6,13 +6,13 @@ use std::ops::Range;
 use super::ast::{Body, Case, If, Node, NodeKind};
 use super::expression::Reader;
 use super::lexer::{self, Lexer, PieceKind, Tag};
-use super::problem::Problem;
 use super::tags::{self, Syntax};
 use super::token::is_space;
 use crate::format::literals::Literals;
+use crate::format::problem::Problem;
 use crate::{CompileOptions, Source};
 
-type Read<T> = Result<T, Box<Problem>>;
+type Read<T> = Result<T, Problem>;
 
 /// A source that was read.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ const TAGS: [&str; 20] = [
 pub(super) fn parse(
     source: &Source<'_>,
     options: &CompileOptions,
-) -> Result<(Program, Literals), Box<Problem>> {
+) -> Result<(Program, Literals), Problem> {
     let mut parser = Parser {
         name: source.name,
         text: source.text,
@@ -84,7 +84,7 @@ pub(super) fn parse(
 }
 
 /// A tag that ends nothing here.
-fn outer(tag: &Tag<'_>) -> Box<Problem> {
+fn outer(tag: &Tag<'_>) -> Problem {
     match tag.name {
         "else" | "elsif" | "when" => {
             let message = format!("{} outside of a tag that has such a part", tag.name);
@@ -98,7 +98,7 @@ fn outer(tag: &Tag<'_>) -> Box<Problem> {
     }
 }
 
-fn unknown(tag: &Tag<'_>) -> Box<Problem> {
+fn unknown(tag: &Tag<'_>) -> Problem {
     let shown: String = tag.name.chars().take(40).collect();
     let problem = Problem::at(format!("unknown tag {shown:?}"), tag.start, tag.end);
     match quillet_core::nearest(tag.name, TAGS) {
@@ -484,7 +484,7 @@ fn ends(end: &Tag<'_>, tag: &Tag<'_>) -> bool {
 }
 
 /// Why a tag is not ended by this one.
-fn misplaced(tag: &Tag<'_>, end: Option<Tag<'_>>) -> Box<Problem> {
+fn misplaced(tag: &Tag<'_>, end: Option<Tag<'_>>) -> Problem {
     let name = tag.name;
     let Some(end) = end else {
         let problem = Problem::at(format!("this {name} does not end"), tag.start, tag.end);

@@ -157,8 +157,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         if let Some(found) = self.compiled.index(name) {
             return Ok(found);
         }
-        let reason = format!("template {name:?} does not exist");
-        let mut error = RenderError::new(ErrorKind::Execution, reason);
+        let mut error = RenderError::no_source(name);
         error.help =
             nearest(name, self.compiled.names()).map(|near| format!("did you mean {near}?"));
         Err(error.into())

@@ -11,10 +11,10 @@ use super::ast::{
 };
 use super::expression::{Reader, attributes, fragment, loose, loose_term};
 use super::lexer::Tag;
-use super::problem::Problem;
 use super::token::is_space;
+use crate::format::problem::Problem;
 
-type Read<T> = Result<T, Box<Problem>>;
+type Read<T> = Result<T, Problem>;
 
 /// What it takes to read a markup.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Syntax<'s> {
     pub(super) depth: usize,
 }
 
-fn wrong(tag: &Tag<'_>, valid: &str) -> Box<Problem> {
+fn wrong(tag: &Tag<'_>, valid: &str) -> Problem {
     let message = format!("{} is not written like this", tag.name);
     Problem::at(message, tag.start, tag.end).help(format!("write {valid}"))
 }

@@ -1,6 +1,6 @@
 //! The tokens inside of a tag.
 
-use super::problem::Problem;
+use crate::format::problem::Problem;
 
 /// A token and where it stands in the source.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Token<'_> {
 }
 
 /// The tokens of a markup that begins at `at` in the source, and one for its end.
-pub(super) fn tokens(markup: &str, at: usize) -> Result<Vec<Token<'_>>, Box<Problem>> {
+pub(super) fn tokens(markup: &str, at: usize) -> Result<Vec<Token<'_>>, Problem> {
     let mut found = Vec::new();
     let mut from = 0;
     loop {

@@ -6,7 +6,7 @@ use quillet_core::Span;
 
 use super::super::javascript::is_space;
 use super::ast::Start;
-use super::problem::Problem;
+use crate::format::problem::Problem;
 
 /// One token.
 #[derive(Clone, Copy, Debug)]
@@ -229,7 +229,7 @@ impl<'t> Lexer<'t> {
     fn until(&mut self, end: &str, tag: usize) -> Result<(usize, &'t str), Problem> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let Some(length) = memmem::find(rest.as_bytes(), end.as_bytes()) else {
-            let problem = Problem::new("Unclosed tag", tag, tag + self.open.len());
+            let problem = Problem::at("Unclosed tag", tag, tag + self.open.len());
             let mut help = format!("close the tag with {end}");
             if !self.text[tag..].contains(self.close) {
                 let open = self.open;
@@ -252,7 +252,7 @@ impl<'t> Lexer<'t> {
                 Ok(())
             }
             _ => {
-                let problem = Problem::new(format!("Invalid tags: {given}"), start, self.at);
+                let problem = Problem::at(format!("Invalid tags: {given}"), start, self.at);
                 Err(problem.help("name two delimiters: {{=<% %>=}}"))
             }
         }

@@ -10,15 +10,14 @@ pub(crate) mod convert;
 mod eval;
 mod lexer;
 mod parser;
-mod problem;
 mod references;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::{
-    CompileError, CompileOptions, ErrorKind, Missing, Pass, References, RenderError, Source, Stop,
-    Template, TemplateFormat,
+    CompileError, CompileOptions, Missing, Pass, References, RenderError, Source, Stop, Template,
+    TemplateFormat,
 };
 use ast::Program;
 use eval::Evaluator;
@@ -81,18 +80,13 @@ impl TemplateFormat for MustacheFormat {
                 Err(problems) => found.extend(problems),
             }
         }
-        match found.first() {
-            None => Ok(Arc::new(Compiled {
-                references: references::references(&compiled),
-                sources: compiled,
-                missing: options.missing,
-                escape_html: self.escape_html,
-            })),
-            Some(first) => Err(CompileError {
-                message: first.to_string(),
-                diagnostics: found,
-            }),
-        }
+        CompileError::unless_empty(found)?;
+        Ok(Arc::new(Compiled {
+            references: references::references(&compiled),
+            sources: compiled,
+            missing: options.missing,
+            escape_html: self.escape_html,
+        }))
     }
 }
 
@@ -147,8 +141,7 @@ impl Template for Compiled {
 
     fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
         let Some(source) = self.sources.iter().find(|source| source.name == entry) else {
-            let reason = format!("template {entry:?} does not exist");
-            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+            return Err(RenderError::no_source(entry).into());
         };
         Evaluator::new(self, pass).run(source)
     }

@@ -4,12 +4,9 @@ use quillet_core::{Diagnostic, Span};
 
 use super::ast::{Node, Partial, Path, Program, Section, Start, Tag};
 use super::lexer::{Kind, Lexer, Raw, Token};
-use super::problem::Problem;
 use crate::format::literals::Literals;
+use crate::format::problem::{MOST_PROBLEMS, Problem};
 use crate::{CompileOptions, Source};
-
-/// Findings after which the rest is not looked at.
-const MOST_PROBLEMS: usize = 20;
 
 /// Reads a source. `find` gives the source that a partial names, `alone` says
 /// that there is none.
@@ -48,9 +45,7 @@ pub(super) fn parse(
         });
     }
     let problems = parser.problems.into_iter();
-    Err(problems
-        .map(|problem| problem.diagnostic(source.name, source.text))
-        .collect())
+    Err(problems.map(|problem| problem.diagnostic(source)).collect())
 }
 
 struct Parser<'t, 'f> {
@@ -126,7 +121,7 @@ impl<'t> Parser<'t, '_> {
                 "sections are nested deeper than the limit on nesting ({})",
                 self.nesting
             );
-            return Err(Problem::new(message, raw.span.start, raw.span.end).limit());
+            return Err(Problem::at(message, raw.span.start, raw.span.end).limit());
         }
         Ok(())
     }
@@ -151,7 +146,7 @@ impl<'t> Parser<'t, '_> {
                 "remove the tag, or open the section with {{{{#{}}}}}",
                 raw.name
             );
-            return Err(Problem::new(message, start, end).help(help));
+            return Err(Problem::at(message, start, end).help(help));
         };
         if name == raw.name {
             self.end_section();
@@ -173,7 +168,7 @@ impl<'t> Parser<'t, '_> {
             "close {{{{#{name}}}}} of line {} with {{{{/{name}}}}} before {{{{/{}}}}}",
             at.line, raw.name
         );
-        Err(Problem::new(message, start, end).help(help))
+        Err(Problem::at(message, start, end).help(help))
     }
 
     fn end_section(&mut self) {
@@ -213,8 +208,7 @@ impl<'t> Parser<'t, '_> {
         let open = open.filter_map(|node| self.section_at(*node));
         let unclosed = open.map(|section| {
             let (name, span) = (section.tag.path.text(), section.tag.span);
-            let problem =
-                Problem::new(format!("Unclosed section \"{name}\""), span.start, span.end);
+            let problem = Problem::at(format!("Unclosed section \"{name}\""), span.start, span.end);
             problem.help(format!("close it with {{{{/{name}}}}}"))
         });
         let unclosed: Vec<Problem> = unclosed.collect();
@@ -245,5 +239,5 @@ fn refuse(raw: &Raw<'_>) -> Result<(), Problem> {
         ),
         _ => return Ok(()),
     };
-    Err(Problem::new(what, raw.span.start, raw.span.end).help(help))
+    Err(Problem::at(what, raw.span.start, raw.span.end).help(help))
 }

@@ -22,10 +22,11 @@ use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Span};
 
+use crate::format::problem::Problem;
 use crate::structure::Elements;
 use crate::{
-    CompileError, CompileOptions, ErrorKind, FunctionReference, Missing, Pass, References,
-    RenderError, Source, Stop, Template, TemplateFormat, VariableReference, plugin_function,
+    CompileError, CompileOptions, FunctionReference, Missing, Pass, References, RenderError,
+    Source, Stop, Template, TemplateFormat, VariableReference, plugin_function,
 };
 use ast::{Node, Program, Variable};
 use eval::Evaluator;
@@ -182,12 +183,7 @@ impl TemplateFormat for SemanticKernelFormat {
                 Err(problems) => found.extend(problems),
             }
         }
-        if let Some(first) = found.first() {
-            return Err(CompileError {
-                message: first.to_string(),
-                diagnostics: found,
-            });
-        }
+        CompileError::unless_empty(found)?;
         compiled.references = references(&compiled.sources, &crate::roots(sources));
         Ok(Arc::new(compiled))
     }
@@ -208,7 +204,7 @@ impl SemanticKernelFormat {
             program: Program::default(),
         };
         parser.source(source.text);
-        let diagnostic = |problem: token::Problem| problem.diagnostic(source);
+        let diagnostic = |problem: Problem| problem.diagnostic(source);
         let mut problems: Vec<Diagnostic> = parser.problems.into_iter().map(diagnostic).collect();
         problems.extend(parser.elements.diagnostics(source.name, source.text));
         if !problems.is_empty() {
@@ -248,8 +244,7 @@ impl Template for Compiled {
 
     fn pass(&self, entry: &str, pass: &mut Pass<'_>) -> Result<(), Stop> {
         let Some(source) = self.sources.iter().find(|source| source.name == entry) else {
-            let reason = format!("template {entry:?} does not exist");
-            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+            return Err(RenderError::no_source(entry).into());
         };
         Evaluator::new(source, self.encoding, self.missing, pass).run()
     }

@@ -5,8 +5,9 @@ use quillet_core::Value;
 use super::ast::{Call, Node, Operand, Program, Variable};
 use super::encode::encode;
 use super::scan::{Piece, Pieces};
-use super::token::{Problem, Token, TokenKind, tokens};
+use super::token::{Token, TokenKind, tokens};
 use super::{Dialect, Encoding};
+use crate::format::problem::Problem;
 use crate::structure::Elements;
 
 /// More problems of one source are not reported: each place takes a look

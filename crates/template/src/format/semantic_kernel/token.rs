@@ -2,45 +2,10 @@
 
 use std::borrow::Cow;
 
-use quillet_core::{Diagnostic, Span};
+use quillet_core::Span;
 
 use super::Dialect;
-use crate::Source;
-
-/// Why a block does not parse.
-#[derive(Debug)]
-pub(super) struct Problem {
-    pub(super) message: String,
-    pub(super) span: Span,
-    pub(super) help: Option<&'static str>,
-}
-
-impl Problem {
-    pub(super) fn new(message: impl Into<String>, span: Span) -> Self {
-        Problem {
-            message: message.into(),
-            span,
-            help: None,
-        }
-    }
-
-    /// The problem in that source.
-    pub(super) fn diagnostic(self, source: &Source<'_>) -> Diagnostic {
-        let found = Diagnostic::error("template.syntax", source.name, self.message);
-        let found = found.at(source.text, self.span);
-        match self.help {
-            Some(help) => found.help(help),
-            None => found,
-        }
-    }
-
-    pub(super) fn help(self, help: &'static str) -> Self {
-        Problem {
-            help: Some(help),
-            ..self
-        }
-    }
-}
+use crate::format::problem::Problem;
 
 /// One token and its place.
 #[derive(Debug)]
@@ -242,11 +207,12 @@ impl<'t> Lexer<'t> {
         self.done += 1;
         self.skip_blanks();
         let from = self.done;
-        let value = self.named_value(start).map_err(|problem| {
-            let message = problem.message;
-            let message =
-                format!("There was an issue with the named argument value for '{name}': {message}");
-            Problem { message, ..problem }
+        let value = self.named_value(start).map_err(|mut problem| {
+            problem.message = format!(
+                "There was an issue with the named argument value for '{name}': {}",
+                problem.message
+            );
+            problem
         })?;
         if self.block[from..self.done].contains('=') {
             let help = "Semantic Kernel refuses a second '=' here, even in quotes: put the text into a variable";

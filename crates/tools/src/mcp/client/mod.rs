@@ -2,7 +2,6 @@
 //! and streamable HTTP. Sessions are shared by all tools of a server, opened ahead or
 //! at the first call, and again when they broke.
 
-mod frames;
 mod greeting;
 mod listing;
 mod names;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use quillet_core::sse::{Frame, Frames, TooLong};
 use quillet_core::tool::{ToolError, ToolErrorKind};
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use reqwest::{Method, Response};
@@ -14,7 +15,6 @@ use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use url::Url;
 
-use super::frames::{Frame, Frames};
 use crate::http::{Http, Request, remote_error};
 
 /// As large as the other transports take one (rmcp's limits).
@@ -35,7 +35,23 @@ pub(super) struct SseTransport {
 struct Stream {
     response: Option<Response>,
     frames: Frames,
-    waiting: VecDeque<Frame>,
+    waiting: VecDeque<Event>,
+}
+
+/// One event.
+struct Event {
+    /// Its name; empty where the server gave none.
+    name: String,
+    data: String,
+}
+
+impl From<Frame<'_>> for Event {
+    fn from(frame: Frame<'_>) -> Self {
+        Event {
+            name: frame.name.unwrap_or_default().to_owned(),
+            data: String::from_utf8_lossy(frame.data).into_owned(),
+        }
+    }
 }
 
 impl SseTransport {
@@ -61,7 +77,7 @@ impl SseTransport {
         let base = response.url().clone();
         let mut stream = Stream {
             response: Some(response),
-            frames: Frames::new(MOST_EVENT_BYTES),
+            frames: Frames::new(MOST_EVENT_BYTES, MOST_EVENT_BYTES),
             waiting: VecDeque::new(),
         };
         let messages = stream.endpoint(&base).await?;
@@ -77,23 +93,27 @@ impl SseTransport {
 impl Stream {
     /// The next event; `None` when the stream has ended. Nothing is lost when
     /// the future is dropped.
-    async fn next(&mut self) -> Option<Frame> {
+    async fn next(&mut self) -> Option<Event> {
         loop {
-            if let Some(frame) = self.waiting.pop_front() {
-                return Some(frame);
+            if let Some(event) = self.waiting.pop_front() {
+                return Some(event);
             }
             let chunk = self.response.as_mut()?.chunk().await;
-            let frames = match chunk {
-                Ok(Some(chunk)) => self.frames.push(&chunk).map_err(|error| error.to_string()),
+            let mut take = |frame: Frame<'_>| {
+                self.waiting.push_back(frame.into());
+                Ok::<(), TooLong>(())
+            };
+            let fed = match chunk {
+                Ok(Some(chunk)) => {
+                    let fed = self.frames.feed(&chunk, &mut take);
+                    fed.map_err(|error| error.to_string())
+                }
                 Ok(None) => Err("the server closed the stream".to_owned()),
                 Err(error) => Err(crate::network::whole_story(&error)),
             };
-            match frames {
-                Ok(frames) => self.waiting.extend(frames),
-                Err(error) => {
-                    tracing::debug!(error, "MCP stream ended");
-                    self.response = None;
-                }
+            if let Err(error) = fed {
+                tracing::debug!(error, "MCP stream ended");
+                self.response = None;
             }
         }
     }
@@ -102,11 +122,11 @@ impl Stream {
     /// server could have credentials sent elsewhere.
     async fn endpoint(&mut self, base: &Url) -> Result<Url, ToolError> {
         let wrong = |why: String| ToolError::new(ToolErrorKind::Protocol, why);
-        while let Some(frame) = self.next().await {
-            if frame.event != "endpoint" {
+        while let Some(event) = self.next().await {
+            if event.name != "endpoint" {
                 continue;
             }
-            let url = base.join(frame.data.trim());
+            let url = base.join(event.data.trim());
             let url = url.map_err(|error| {
                 wrong(format!(
                     "the server's endpoint event has no address: {error}"
@@ -152,11 +172,11 @@ impl Transport<RoleClient> for SseTransport {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            let frame = self.stream.next().await?;
-            if !matches!(frame.event.as_str(), "" | "message") {
+            let event = self.stream.next().await?;
+            if !matches!(event.name.as_str(), "" | "message") {
                 continue;
             }
-            match serde_json::from_str(&frame.data) {
+            match serde_json::from_str(&event.data) {
                 Ok(message) => return Some(message),
                 Err(error) => tracing::debug!(%error, "MCP message that is none"),
             }

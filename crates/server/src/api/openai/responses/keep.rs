@@ -1,10 +1,9 @@
 //! Responses at rest: one session for each, found by its own asker only.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_core::session::{Sessions, Turn};
-use quillet_core::{BoxFuture, Message, Role};
+use quillet_core::{BoxFuture, Message, Role, clock};
 use quillet_host::agent::Who;
 use quillet_prompt::ServiceError;
 use serde_json::{Map, Value};
@@ -82,8 +81,7 @@ impl Keeper {
     ) -> Option<BoxFuture<'static, ()>> {
         let sessions = self.sessions.clone().filter(|_| self.store)?;
         let session = self.who.session_of(id);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let created_ms = now.map_or(0, |time| time.as_millis() as u64);
+        let created_ms = clock::millis();
         let turn = |id: String, message: Message| Turn {
             id,
             created_ms,

@@ -1,9 +1,8 @@
 //! The object `response` of OpenAI's Responses API, which begins empty, is repeated in events and
 //! ends complete.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use quillet_core::chat::{FinishReason, Usage};
+use quillet_core::clock;
 use serde_json::{Map, Value, json};
 
 use super::wish::Wish;
@@ -22,14 +21,11 @@ impl Object {
     /// A response that begins now.
     pub(super) fn new(wish: &Wish, is_named: bool, is_kept: bool) -> Self {
         let id = format!("resp_{}", uuid::Uuid::new_v4().simple());
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let mut members = Map::new();
         members.insert("id".into(), id.as_str().into());
         members.insert("object".into(), "response".into());
-        members.insert(
-            "created_at".into(),
-            now.unwrap_or_default().as_secs().into(),
-        );
+        let now = clock::since_epoch().as_secs();
+        members.insert("created_at".into(), now.into());
         members.insert("status".into(), "in_progress".into());
         members.insert("background".into(), false.into());
         members.insert("error".into(), Value::Null);

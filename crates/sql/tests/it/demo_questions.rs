@@ -1,11 +1,10 @@
-//! The mock model's answers to the prompts of questions to databases, on the demo shop: through
-//! the whole chain, the guard and SQLite.
+//! The answers of the model that matches words, on the demo shop: through the whole chain, the
+//! guard and SQLite.
 
 use std::sync::Arc;
 
 use quillet_core::BoxFuture;
 use quillet_core::chat::Bytes4;
-use quillet_llm::Mock;
 use quillet_sql::chain::{Accepted, BuiltIn, Chain, Judge, Prepared};
 use quillet_sql::guard::{self, Policy};
 use quillet_sql::rank::Glossary;
@@ -49,7 +48,7 @@ impl Shop {
         let prepared = Prepared::new(self.catalogue.clone(), &Glossary::default(), &Bytes4);
         let chain = Chain {
             examples: &[],
-            model: &Mock,
+            model: &demo::WordMatcher,
             prompts: &BuiltIn::new().unwrap(),
             tokens: &Bytes4,
             embedder: None,

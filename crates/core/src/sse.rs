@@ -1,4 +1,19 @@
-//! Server-sent events as models send them: name and data of each event.
+//! Server-sent events as models and MCP servers send them: name and data of each event.
+//!
+//! ```
+//! use quillet_core::sse::{Frames, TooLong};
+//!
+//! let mut frames = Frames::new(1024, 1024);
+//! let mut events = Vec::new();
+//! for piece in ["event: hi\ndata: a\nda", "ta: b\n\n"] {
+//!     frames.feed(piece.as_bytes(), &mut |frame| {
+//!         events.push((frame.name.map(str::to_owned), frame.data.to_vec()));
+//!         Ok::<(), TooLong>(())
+//!     })?;
+//! }
+//! assert_eq!(events, [(Some("hi".to_owned()), b"a\nb".to_vec())]);
+//! # Ok::<(), TooLong>(())
+//! ```
 //!
 //! Follows the WHATWG grammar (lines end in LF, CR or CRLF and nowhere else; comments; several
 //! `data` lines make one event; a byte order mark is skipped) and bounds what an endless line or
@@ -9,24 +24,28 @@
 use memchr::memchr2;
 
 /// Which bound a stream passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TooLong {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TooLong {
+    /// That of a line.
+    #[error("the server sent a line that is too long")]
     Line,
+    /// That of an event.
+    #[error("the server sent an event that is too large")]
     Event,
 }
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Frame<'a> {
+pub struct Frame<'a> {
     /// Its name, if it has one that is UTF-8.
-    pub(crate) name: Option<&'a str>,
+    pub name: Option<&'a str>,
     /// Its data; never only white space.
-    pub(crate) data: &'a [u8],
+    pub data: &'a [u8],
 }
 
 /// Takes bytes as they come, in pieces cut anywhere, and gives whole events.
 #[derive(Debug)]
-pub(crate) struct Frames {
+pub struct Frames {
     line_bytes: usize,
     event_bytes: usize,
     line: Vec<u8>,
@@ -39,7 +58,9 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    pub(crate) fn new(line_bytes: usize, event_bytes: usize) -> Self {
+    /// A stream whose lines and events have at most so many bytes.
+    #[must_use]
+    pub fn new(line_bytes: usize, event_bytes: usize) -> Self {
         Frames {
             line_bytes,
             event_bytes,
@@ -56,7 +77,7 @@ impl Frames {
     ///
     /// # Errors
     /// A bound is passed, or `take` fails.
-    pub(crate) fn feed<E: From<TooLong>>(
+    pub fn feed<E: From<TooLong>>(
         &mut self,
         mut bytes: &[u8],
         take: &mut impl FnMut(Frame<'_>) -> Result<(), E>,
@@ -85,7 +106,10 @@ impl Frames {
     /// What stands at the end without the empty line that closes an event. The
     /// grammar drops it; some servers leave that line out after the last event, so
     /// the caller may look whether it is whole.
-    pub(crate) fn rest<E: From<TooLong>>(
+    ///
+    /// # Errors
+    /// As [`Frames::feed`].
+    pub fn rest<E: From<TooLong>>(
         &mut self,
         take: &mut impl FnMut(Frame<'_>) -> Result<(), E>,
     ) -> Result<(), E> {

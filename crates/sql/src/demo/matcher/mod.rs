@@ -1,5 +1,6 @@
-//! Questions to databases: the answers to the two prompts of `quillet sql`, out of words that the
-//! question has in common with names and comments, so that the whole chain runs without a network.
+//! A model that is none: it answers the two prompts of the chain out of words that the question has
+//! in common with names and comments, so that the demo, and any other database, can be tried
+//! without a network.
 //!
 //! Which tables: all that share a word with the question, best first. Which query: how many rows, a
 //! sum, average, maximum or minimum of the number that fits best, `by` what is asked for,
@@ -12,7 +13,11 @@ mod schema;
 mod words;
 mod write;
 
-use quillet_core::{Message, Role};
+use futures_util::stream;
+use quillet_core::chat::{
+    ChatEvent, ChatModel, ChatRequest, ChatStream, FinishReason, ModelError, Usage,
+};
+use quillet_core::{BoxFuture, Message, Role};
 use serde_json::json;
 
 use intent::Intent;
@@ -26,8 +31,53 @@ const EARLIER: &str = "\n\nEarlier Requests, which this one may go on from:\n";
 /// How the prompt goes on where a query comes back with an error.
 const AGAIN: &str = "\n\nThis answer was given before and cannot be used:";
 
+/// Chooses tables and writes queries by comparing words, and says so in every explanation. It is
+/// what answers questions to databases where the model `mock` is named.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WordMatcher;
+
+impl ChatModel for WordMatcher {
+    fn describe(&self) -> String {
+        "the mock, which matches words".to_owned()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        Box::pin(async move {
+            let read = request.messages.iter();
+            let read = read.map(|message| tokens(&message.content.to_string()));
+            let text = answer(&request.messages).unwrap_or_else(|| {
+                unwritten("The built-in mock model knows only the prompts of the program itself.")
+            });
+            let events = [
+                ChatEvent::Start {
+                    id: "mock".to_owned(),
+                    model: "mock".to_owned(),
+                    created: 0,
+                },
+                ChatEvent::Usage(Usage {
+                    input_tokens: read.sum(),
+                    output_tokens: tokens(&text),
+                    ..Usage::default()
+                }),
+                ChatEvent::Text { choice: 0, text },
+                ChatEvent::Finish {
+                    choice: 0,
+                    reason: FinishReason::Stop,
+                    raw: FinishReason::Stop.as_str().to_owned(),
+                },
+            ];
+            Ok(Box::pin(stream::iter(events.map(Ok))) as ChatStream)
+        })
+    }
+}
+
+/// Its tokens are words.
+fn tokens(text: &str) -> u64 {
+    text.split_whitespace().count() as u64
+}
+
 /// The answer, if the last message is one of the two prompts.
-pub(super) fn answer(messages: &[Message]) -> Option<String> {
+fn answer(messages: &[Message]) -> Option<String> {
     let last = messages
         .iter()
         .rfind(|message| message.role == Role::User)?;
@@ -89,15 +139,15 @@ fn written(schema: &str, earlier: &str, question: &str, system: &str) -> String 
         intent = Intent::of(&format!("{before} {question}"));
         plan = plan::plan(&tables, &intent);
     }
-    let answer = match plan {
+    match plan {
         Some(plan) => {
             let (sql, explanation) = write::write(&plan, &intent, &write::Style::of(system));
-            json!({ "sql": sql, "explanation": explanation })
+            json!({ "sql": sql, "explanation": explanation }).to_string()
         }
-        None => {
-            let explanation = "The mock model found no table that shares a word with the question.";
-            json!({ "sql": null, "explanation": explanation })
-        }
-    };
-    answer.to_string()
+        None => unwritten("The mock model found no table that shares a word with the question."),
+    }
+}
+
+fn unwritten(explanation: &str) -> String {
+    json!({ "sql": null, "explanation": explanation }).to_string()
 }

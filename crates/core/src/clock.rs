@@ -1,0 +1,16 @@
+//! The time of day, as it is stored and sent: counted from 1970-01-01 UTC.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The time since 1970; nothing where the clock stands before it.
+#[must_use]
+pub fn since_epoch() -> Duration {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default()
+}
+
+/// The same in milliseconds.
+#[must_use]
+pub fn millis() -> u64 {
+    u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX)
+}

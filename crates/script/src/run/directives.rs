@@ -5,7 +5,6 @@ use std::sync::Arc;
 use quillet_core::{Map, Span, Value};
 use quillet_yaml::{Data, Node};
 
-use super::control::field;
 use super::instance::{Instance, lock};
 use super::kept;
 use super::messages::print;
@@ -14,45 +13,69 @@ use super::scope::Scope;
 use super::stack::boxed;
 use super::state::{Entry, Stage};
 use super::values::{refuse, refuse_with};
+use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
-use crate::library::directives::directive;
 
 /// What a directive gives.
 pub(super) type Outcome = Result<Option<Value>, ScriptError>;
 
 impl Instance {
-    /// Does a directive, by its name without `$`.
+    /// Does a directive.
     pub(super) async fn directive(
         self: &Arc<Self>,
-        name: &str,
+        directive: Directive,
         params: Params,
         scope: &Scope,
         at: Span,
     ) -> Outcome {
-        let canonical = directive(name).map_or(name, |known| known.name);
-        if let Some(done) = self.at_once(canonical, &params, scope, at) {
+        if let Some(done) = self.at_once(directive, &params, scope, at) {
             return done;
         }
-        match canonical {
-            "AI" => boxed(|| self.ai(&params, scope, at)).await,
-            "tool" => boxed(|| self.tool_directive(params, scope, at)).await,
-            "set" => boxed(|| self.set(&params, scope, at)).await,
-            "get" => boxed(|| self.get(&params, scope, at)).await,
-            "format" => boxed(|| self.format(&params, scope, at)).await,
-            "exec" => boxed(|| self.exec(params, scope, at)).await,
-            "prompt" => boxed(|| self.set_prompt(&params, scope)).await,
-            "on" => boxed(|| self.on(&params, false, scope, at)).await,
-            "once" => boxed(|| self.on(&params, true, scope, at)).await,
-            "emit" => boxed(|| self.emit_directive(&params, scope, at)).await,
-            "ready" => boxed(|| self.make_ready(&params, scope, at)).await,
-            "countTokens" | "tokenize" | "truncateToTokenLimit" => {
-                self.tokens(canonical, &params, scope, at)
+        match directive {
+            Directive::Ai => boxed(|| self.ai(&params, scope, at)).await,
+            Directive::Tool => boxed(|| self.tool_directive(params, scope, at)).await,
+            Directive::Set => boxed(|| self.set(&params, scope, at)).await,
+            Directive::Get => boxed(|| self.get(&params, scope, at)).await,
+            Directive::Format => boxed(|| self.format(&params, scope, at)).await,
+            Directive::Exec => boxed(|| self.exec(params, scope, at)).await,
+            Directive::Prompt => boxed(|| self.set_prompt(&params, scope)).await,
+            Directive::On => boxed(|| self.on(&params, false, scope, at)).await,
+            Directive::Once => boxed(|| self.on(&params, true, scope, at)).await,
+            Directive::Emit => boxed(|| self.emit_directive(&params, scope, at)).await,
+            Directive::Ready => boxed(|| self.make_ready(&params, scope, at)).await,
+            Directive::CountTokens | Directive::Tokenize | Directive::TruncateToTokenLimit => {
+                self.tokens(directive, &params, scope, at)
             }
-            "readFile" => boxed(|| self.read_file(&params, scope, at)).await,
-            "fetch" => boxed(|| self.fetch(&params, scope, at)).await,
-            "isDir" => self.is_folder(&params, scope, at),
-            "listFilenames" => self.list_files(&params, scope, at),
-            _ => {
+            Directive::ReadFile => boxed(|| self.read_file(&params, scope, at)).await,
+            Directive::Fetch => boxed(|| self.fetch(&params, scope, at)).await,
+            Directive::IsDir => self.is_folder(&params, scope, at),
+            Directive::ListFilenames => self.list_files(&params, scope, at),
+            // Done above: listed so that a new directive is missing here until it has an arm.
+            Directive::Abort
+            | Directive::CleanResult
+            | Directive::Ctx
+            | Directive::Echo
+            | Directive::Exit
+            | Directive::GetMessages
+            | Directive::Log
+            | Directive::Off
+            | Directive::Parameters
+            | Directive::Pipe
+            | Directive::Print
+            | Directive::Push
+            | Directive::PushMessage
+            | Directive::ReplaceMessage
+            | Directive::Ret
+            | Directive::Throw
+            | Directive::Unset
+            // Control is done by `exec`, which sees the call as it was written.
+            | Directive::Break
+            | Directive::Continue
+            | Directive::For
+            | Directive::If
+            | Directive::Match
+            | Directive::While => {
+                let name = directive.name();
                 let message = format!("`${name}` can only stand as an instruction of its own");
                 Err(refuse(scope, at, message))
             }
@@ -62,36 +85,36 @@ impl Instance {
     /// Directives that wait for nothing: JavaScript calls them without a promise.
     pub(super) fn at_once(
         &self,
-        name: &str,
+        directive: Directive,
         params: &Params,
         scope: &Scope,
         at: Span,
     ) -> Option<Outcome> {
-        let mut names = params.named.iter().map(|(name, _)| name).peekable();
-        if names.peek().is_some()
-            && let Some(known) = directive(name)
-            && let Some((why, help)) = names.find_map(|name| known.refusal(name))
-        {
+        let mut names = params.named.iter().map(|(name, _)| name);
+        let known = directive.spec();
+        if let Some((why, help)) = names.find_map(|name| known.refusal(name)) {
             return Some(Err(refuse_with(scope, at, why, help)));
         }
-        Some(match name {
-            "echo" | "ret" | "exit" | "pipe" => Ok(params.whole()),
-            "print" => Ok(self.print(params.whole())),
-            "log" => Ok(self.log(params, scope, at)),
-            "throw" => Err(thrown(params.whole(), scope, at)),
-            "abort" => Err(aborted(params.text("reason", 0), scope, at)),
-            "unset" => self.unset(params, scope, at),
-            "push" => self.push_value(params, scope, at),
-            "ctx" => self.context(params),
-            "parameters" => self.set_parameters(params, scope, at),
-            "off" => self.off(params, scope, at),
-            "getMessages" => Ok(Some(self.state().message_values())),
-            "pushMessage" => self.push_message(params, scope, at),
-            "replaceMessage" => self.replace_message(params, scope, at),
-            "cleanResult" => Ok(self.cleaned(params)),
+        Some(match directive {
+            Directive::Echo | Directive::Ret | Directive::Exit | Directive::Pipe => {
+                Ok(params.whole())
+            }
+            Directive::Print => Ok(self.print(params.whole())),
+            Directive::Log => Ok(self.log(params, scope, at)),
+            Directive::Throw => Err(thrown(params.whole(), scope, at)),
+            Directive::Abort => Err(aborted(params.text("reason", 0), scope, at)),
+            Directive::Unset => self.unset(params, scope, at),
+            Directive::Push => self.push_value(params, scope, at),
+            Directive::Ctx => self.context(params),
+            Directive::Parameters => self.set_parameters(params, scope, at),
+            Directive::Off => self.off(params, scope, at),
+            Directive::GetMessages => Ok(Some(self.state().message_values())),
+            Directive::PushMessage => self.push_message(params, scope, at),
+            Directive::ReplaceMessage => self.replace_message(params, scope, at),
+            Directive::CleanResult => Ok(self.cleaned(params)),
             // Called from JavaScript: there are no nodes to read.
-            "set" if params.call.is_none() => self.set_values(params, scope, at),
-            "get" if params.call.is_none() && !self.gets_function(params) => {
+            Directive::Set if params.call.is_none() => self.set_values(params, scope, at),
+            Directive::Get if params.call.is_none() && !self.gets_function(params) => {
                 self.get_values(params, scope, at)
             }
             _ => return None,
@@ -186,7 +209,9 @@ impl Instance {
     async fn format(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let mut data = None;
         if let Some(call) = params.call.as_deref() {
-            let node = field(call, "data").or_else(|| call.value.as_ref()?.get("data"));
+            let node = call
+                .field("data")
+                .or_else(|| call.value.as_ref()?.get("data"));
             if let Some(node) = node {
                 data = self.node(node, scope).await?;
             }
@@ -337,7 +362,7 @@ impl Instance {
         Ok(Some(Value::Bool(ready)))
     }
 
-    fn tokens(&self, name: &str, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    fn tokens(&self, directive: Directive, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let model = self.world.engine.models.model(None);
         let model = model.map_err(|message| refuse(scope, at, message))?;
         let text = params
@@ -347,9 +372,9 @@ impl Instance {
         let text = print(text.as_ref());
         let count = |text: &str| model.counter.text(text);
         let integer = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
-        match name {
-            "countTokens" => Ok(Some(integer(count(&text)))),
-            "truncateToTokenLimit" => {
+        match directive {
+            Directive::CountTokens => Ok(Some(integer(count(&text)))),
+            Directive::TruncateToTokenLimit => {
                 let limit = match params.get("limit", 1) {
                     Some(Value::Int(limit)) => u64::try_from(*limit).unwrap_or(0),
                     _ => {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use quillet_core::{BoxFuture, Map, Severity, Span, Value, nearest};
 use quillet_yaml::Node;
 
-use super::control::field;
 use super::instance::Instance;
 use super::params::Params;
 use super::scope::Scope;
@@ -393,7 +392,8 @@ impl Instance {
 
 /// The callback as it was written.
 fn callback_node(call: &Call) -> Option<&Node> {
-    field(call, "callback").or_else(|| call.value.as_ref()?.get("callback"))
+    call.field("callback")
+        .or_else(|| call.value.as_ref()?.get("callback"))
 }
 
 /// What the arguments of the engine's own events are called in an expression that listens.

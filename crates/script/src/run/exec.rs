@@ -1,20 +1,53 @@
-//! Instructions: what each does, and which of them wait for messages that are not complete.
+//! Instructions: where control goes between them, what each does, and which of them wait for messages
+//! that are not complete.
 
 use std::sync::Arc;
 
-use quillet_core::{Span, Value};
+use quillet_core::{BoxFuture, Span, Value};
 
-use super::control::{Flow, field, holds, place};
 use super::instance::Instance;
+use super::invoke::MODEL;
 use super::kept;
 use super::params::Params;
 use super::scope::Scope;
 use super::stack::boxed;
+use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
-use crate::reader;
-use crate::syntax::{Call, Item, ItemKind, Target};
+use crate::syntax::{Block, Call, Item, ItemKind, Target};
+
+/// Where control goes after an instruction. Its result is the script's latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// To the next instruction.
+    Next,
+    /// Out of the innermost loop: from that place, for where there is none.
+    Break(Span),
+    /// To the next turn of the innermost loop.
+    Continue(Span),
+    /// To the end of the script.
+    Return,
+}
 
 impl Instance {
+    /// Does a block's instructions in order.
+    pub(crate) fn block<'a>(
+        self: &'a Arc<Self>,
+        block: &'a Block,
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Result<Flow, ScriptError>> {
+        Box::pin(async move {
+            for item in &block.items {
+                self.world.step(scope, item.span).await?;
+                match self.item(item, scope).await? {
+                    Flow::Next if self.world.exits() => return Ok(Flow::Return),
+                    Flow::Next => {}
+                    leave => return Ok(leave),
+                }
+            }
+            Ok(Flow::Next)
+        })
+    }
+
     /// Does one instruction.
     pub(crate) async fn item(
         self: &Arc<Self>,
@@ -53,25 +86,24 @@ impl Instance {
 
     /// Does a call that stands as an instruction.
     async fn call(self: &Arc<Self>, call: &Call, scope: &Scope) -> Result<Flow, ScriptError> {
-        if call.target == Target::Directive {
-            match &*call.name.value {
-                "break" => return Ok(Flow::Break(call.span)),
-                "continue" => return Ok(Flow::Continue(call.span)),
-                "if" | "while" | "for" | "match" => {
-                    self.fill_holes().await?;
-                    return self.control(call, scope).await;
-                }
-                name if waits_for_nothing(name, call) => {}
-                name if only_fills(name) => self.fill_holes().await?,
+        match call.target {
+            Target::Directive(directive) => match directive {
+                Directive::Break => return Ok(Flow::Break(call.span)),
+                Directive::Continue => return Ok(Flow::Continue(call.span)),
+                Directive::If => return boxed(|| self.if_directive(call, scope)).await,
+                Directive::While => return boxed(|| self.while_directive(call, scope)).await,
+                Directive::For => return boxed(|| self.for_directive(call, scope)).await,
+                Directive::Match => return boxed(|| self.match_directive(call, scope)).await,
+                _ if waits_for_nothing(directive, call) => {}
+                _ if only_fills(directive) => self.fill_holes().await?,
                 // Whatever else may read a message, so all templates are rendered by now.
                 _ => self.render_messages().await?,
-            }
-        } else {
-            self.render_messages().await?;
+            },
+            _ => self.render_messages().await?,
         }
         let waiting = std::mem::take(&mut self.state().pipes);
         let piped = (call.piped || waiting).then(|| self.passed_on());
-        if call.target == Target::Directive && &*call.name.value == "pipe" {
+        if call.target == Target::Directive(Directive::Pipe) {
             return boxed(|| self.pipe(call, scope)).await;
         }
         boxed(|| self.linked(call, piped.flatten(), scope)).await
@@ -89,23 +121,14 @@ impl Instance {
             piped: self.passed_on(),
             ..Params::default()
         };
+        let plain = name.trim_start_matches('$');
         let target = match name.starts_with('$') {
-            true => Target::Directive,
+            true => Target::of(plain),
             false => Target::Script,
         };
-        let plain = name.trim_start_matches('$');
         let value = self.invoke(target, plain, params, scope, call.span).await?;
         self.finish(value);
         Ok(Flow::Next)
-    }
-
-    async fn control(self: &Arc<Self>, call: &Call, scope: &Scope) -> Result<Flow, ScriptError> {
-        match &*call.name.value {
-            "if" => boxed(|| self.if_directive(call, scope)).await,
-            "while" => boxed(|| self.while_directive(call, scope)).await,
-            "for" => boxed(|| self.for_directive(call, scope)).await,
-            _ => boxed(|| self.match_directive(call, scope)).await,
-        }
     }
 
     /// `-> a -> b(…)`: each link takes the result of the one before it.
@@ -140,121 +163,41 @@ impl Instance {
             .invoke(call.target, &call.name.value, params, scope, call.span)
             .await?;
         self.finish(value);
-        Ok(match (call.target, &*call.name.value) {
-            (Target::Tool, _) => Flow::Next,
-            (_, "exit") => {
+        Ok(match call.directive() {
+            Some(Directive::Exit) => {
                 self.world.exit(self.state().last.clone());
                 Flow::Return
             }
-            (_, "ret") => Flow::Return,
-            (Target::Directive | Target::Script, "print") => {
+            Some(Directive::Ret) => Flow::Return,
+            Some(Directive::Print) => {
                 self.state().printed = true;
                 Flow::Next
             }
             _ => Flow::Next,
         })
     }
-
-    /// Whether the condition of `$if` or `$while` holds: an expression, a template
-    /// that gives one, `[[@script()]]`, or a directive.
-    pub(crate) async fn condition(
-        self: &Arc<Self>,
-        call: &Call,
-        scope: &Scope,
-    ) -> Result<bool, ScriptError> {
-        // A loop comes back here from the end of its body, where a message may still wait.
-        self.fill_holes().await?;
-        let at = place(call);
-        let Some(node) = call.value.as_ref().filter(|node| !node.is_null()) else {
-            let Some(arguments) = &call.arguments else {
-                let message = format!("`${}` lacks its condition", call.name.value);
-                let finding = scope.source.error("script.condition", message, at);
-                return Err(ScriptError::new(ErrorKind::Script, finding));
-            };
-            return Ok(holds(&self.expression(&arguments.value, scope, at).await?));
-        };
-        if let Some(text) = node.as_str() {
-            return boxed(|| self.text_condition(text, at, scope)).await;
-        }
-        if node.entries().is_some() {
-            let item =
-                reader::item(node, &scope.source).map_err(|findings| found(findings, scope))?;
-            // A condition leaves the last result as it was.
-            let before = self.state().last.clone();
-            self.block_item(&item, scope).await?;
-            let mut state = self.state();
-            let value = std::mem::replace(&mut state.last, before);
-            return Ok(holds(&value));
-        }
-        Ok(holds(&self.node(node, scope).await?))
-    }
-
-    /// Boxed, since a condition may hold a call that has conditions.
-    fn block_item<'a>(
-        self: &'a Arc<Self>,
-        item: &'a Item,
-        scope: &'a Scope,
-    ) -> quillet_core::BoxFuture<'a, Result<Flow, ScriptError>> {
-        Box::pin(self.item(item, scope))
-    }
-
-    async fn text_condition(
-        self: &Arc<Self>,
-        text: &str,
-        at: Span,
-        scope: &Scope,
-    ) -> Result<bool, ScriptError> {
-        let text = text.trim();
-        let text = text.strip_prefix("?=").unwrap_or(text);
-        if text.starts_with("[[") && text.ends_with("]]") {
-            let value = self.text_value(text, at, scope).await?;
-            return Ok(holds(&value));
-        }
-        if text.starts_with('$') {
-            let item = reader::text_item(text, at, &scope.source)
-                .map_err(|findings| found(findings, scope))?;
-            if matches!(item.kind, ItemKind::Call(_)) {
-                self.block_item(&item, scope).await?;
-                return Ok(holds(&self.state().last));
-            }
-        }
-        if !text.contains("{{") && !text.contains("{%") {
-            return Ok(holds(&self.expression(text, scope, at).await?));
-        }
-        // What a template gives is data, never an expression of its own.
-        let rendered = self.render(text, scope, at).await?;
-        Ok(says_yes(&rendered))
-    }
-}
-
-/// Whether a rendered condition means yes: empty text, `false`, `0`, `null`, `undefined`, `none`
-/// and `no` do not.
-fn says_yes(text: &str) -> bool {
-    let text = text.trim().to_lowercase();
-    !matches!(
-        &*text,
-        "" | "false" | "0" | "null" | "undefined" | "none" | "no"
-    )
 }
 
 /// `$AI` fills holes itself, with its own parameters.
-fn waits_for_nothing(name: &str, call: &Call) -> bool {
-    match name {
-        "AI" => true,
-        "tool" => field(call, "name")
+fn waits_for_nothing(directive: Directive, call: &Call) -> bool {
+    match directive {
+        Directive::Ai => true,
+        Directive::Tool => call
+            .field("name")
             .or_else(|| call.value.as_ref()?.get("name"))
             .or(call.value.as_ref())
             .and_then(|node| node.as_str())
-            .is_some_and(|name| name == "llm"),
+            .is_some_and(|name| name == MODEL),
         _ => false,
     }
 }
 
 /// Directives that set something for later and read no message: templates may wait.
-fn only_fills(name: &str) -> bool {
+fn only_fills(directive: Directive) -> bool {
+    use Directive::{Abort, Off, On, Once, Parameters, Prompt, Ready};
     matches!(
-        name,
-        "prompt" | "parameters" | "on" | "once" | "off" | "ready" | "abort"
+        directive,
+        Prompt | Parameters | On | Once | Off | Ready | Abort
     )
 }
 
@@ -305,9 +248,9 @@ impl Instance {
 
 /// Directives that read their nodes themselves: templates to come, functions, listeners.
 fn takes_raw(call: &Call) -> bool {
-    call.target == Target::Directive
-        && matches!(
-            &*call.name.value,
-            "format" | "on" | "once" | "off" | "set" | "prompt"
-        )
+    use Directive::{Format, Off, On, Once, Prompt, Set};
+    matches!(
+        call.target,
+        Target::Directive(Format | On | Once | Off | Set | Prompt)
+    )
 }

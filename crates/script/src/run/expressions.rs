@@ -8,18 +8,25 @@ use quillet_core::{Span, Value, nearest};
 
 use super::budget::rounded;
 use super::instance::{Instance, lock};
-use super::messages::Computed;
 use super::scope::Scope;
 use super::stack::boxed;
+use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
 use crate::expression::{EvalError, Expression, Found, Names, Parsed};
-use crate::library::directives::directive;
 use crate::text::prefix::{self, Form};
 use crate::text::template::UNKNOWN_NAME;
 
 /// Most parsed expressions that are cached; a script has fewer, a program that builds them is no
 /// reason to keep more.
 const KEPT: usize = 10_000;
+
+/// What an expression of a message gave.
+pub(crate) enum Computed {
+    /// A text that asks to be rendered at once.
+    Template(String),
+    /// A value.
+    Value(Option<Value>),
+}
 
 /// Parsed expressions of a run, by their text.
 #[derive(Debug, Default)]
@@ -192,7 +199,9 @@ impl Instance {
             _ if state.functions.contains_key(name.trim_start_matches('$')) => {
                 return Found::Function;
             }
-            _ if name.starts_with('$') && directive(name).is_some() => return Found::Function,
+            _ if name.starts_with('$') && Directive::named(name).is_some() => {
+                return Found::Function;
+            }
             _ => match self.world.environment.get(name) {
                 Some(value) => Some(value.clone()),
                 None => return Found::Missing,

@@ -170,10 +170,9 @@ impl Instance {
                     }
                     None => Default::default(),
                 };
-                let target = if *script {
-                    Target::Script
-                } else {
-                    Target::Directive
+                let target = match *script {
+                    true => Target::Script,
+                    false => Target::of(name),
                 };
                 self.invoke(target, name, params, scope, at).await
             }

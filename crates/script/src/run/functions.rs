@@ -11,14 +11,14 @@ use super::scope::Scope;
 use super::stack::boxed;
 use super::state::Callable;
 use super::values::refuse;
+use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
 use crate::expression::Found;
 use crate::host::RunEvent;
 use crate::js::{self, Called, Code, Definition, JsError, JsErrorKind, Level, Passed, Runtime};
 use crate::library::called_on_this;
-use crate::library::directives::directive;
 use crate::reader;
-use crate::syntax::{Function, Source, Text};
+use crate::syntax::{Function, Source, Target, Text};
 
 /// Calls of functions inside of each other that go through the engine. What JavaScript calls of its
 /// own accord has the stack of JavaScript.
@@ -433,7 +433,7 @@ impl Runtime for Bound {
                     _ => js::Found::Host,
                 };
             }
-            if directive(plain).is_some() {
+            if Directive::named(plain).is_some() {
                 return js::Found::Host;
             }
         }
@@ -476,17 +476,17 @@ impl Runtime for Bound {
     fn call<'a>(&'a self, name: &str, arguments: Vec<Passed>) -> Called<'a> {
         let plain = name.trim_start_matches('$').to_owned();
         let params = from_javascript(arguments);
-        let canonical = directive(&plain).map_or(&*plain, |known| known.name);
-        if let Some(done) = self
-            .instance
-            .at_once(canonical, &params, &self.scope, self.at)
+        let target = Target::of(&plain);
+        if let Target::Directive(directive) = target
+            && let Some(done) = self
+                .instance
+                .at_once(directive, &params, &self.scope, self.at)
         {
             let room = self.instance.world.room(&self.scope, self.at);
             let done = done.and_then(|value| room.map(|()| Passed::from(value)));
             return Called::Now(done.map_err(|error| self.raise(error)));
         }
         Called::Later(Box::pin(async move {
-            let target = crate::syntax::Target::Directive;
             let value = self
                 .instance
                 .invoke(target, &plain, params, &self.scope, self.at)

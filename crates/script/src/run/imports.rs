@@ -8,9 +8,9 @@ use super::Input;
 use super::instance::Instance;
 use super::scope::Scope;
 use super::state::Callable;
+use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
 use crate::js::{ExportKind, Target};
-use crate::library::directives::directive;
 use crate::library::import::{Import, ImportKind, Imported, Names, imports};
 use crate::library::{Gives, Initialize, Offered, gives, js_initializer};
 use crate::syntax::Script;
@@ -297,7 +297,7 @@ impl Instance {
             true => &mut state.template_functions,
             false => &mut state.functions,
         };
-        if !taken && directive(&name).is_none() {
+        if !taken && Directive::named(&name).is_none() {
             functions.entry(name).or_insert(callable);
         }
     }

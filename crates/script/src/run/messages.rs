@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quillet_core::{BoxFuture, Map, Span, Table, Value, nearest};
 use quillet_yaml::{Data, Node};
 
+use super::expressions::Computed;
 use super::group;
 use super::instance::Instance;
 use super::scope::Scope;
@@ -520,14 +521,6 @@ impl Instance {
         };
         self.world.observer.event(shown);
     }
-}
-
-/// What an expression of a message gave.
-pub(crate) enum Computed {
-    /// A text that asks to be rendered at once.
-    Template(String),
-    /// A value.
-    Value(Option<Value>),
 }
 
 fn no_message(entry: &Entry, index: i64, length: usize) -> ScriptError {

@@ -8,7 +8,7 @@
 //! await.
 
 mod budget;
-mod control;
+mod conditions;
 mod directives;
 mod dry;
 mod engine;
@@ -24,6 +24,8 @@ mod instance;
 mod invoke;
 mod kept;
 mod languages;
+mod loops;
+mod matching;
 mod messages;
 mod meter;
 mod model;

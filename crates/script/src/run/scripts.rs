@@ -6,7 +6,7 @@ use quillet_core::{BoxFuture, Map, Span, Table, Value};
 use quillet_yaml::{Data, Node};
 use tokio::task::JoinSet;
 
-use super::control::Flow;
+use super::exec::Flow;
 use super::instance::Instance;
 use super::params::Params;
 use super::scope::Scope;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use quillet_core::{BoxFuture, Span};
 
-use super::exec::{Flow, found};
+use super::exec::Flow;
+use super::failure::found;
 use super::instance::Instance;
 use super::scope::Scope;
 use super::stack::boxed;

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use quillet_core::{Map, Span, Value};
 use quillet_yaml::{Data, Node};
 
-use super::instance::{Instance, lock};
+use super::asking::Asker;
+use super::dialogue::{self, Entry, Stage};
+use super::failure::{refuse, refuse_with};
+use super::instance::Instance;
 use super::kept;
-use super::messages::print;
-use super::params::Params;
+use super::lock::lock;
+use super::params::{Outcome, Params};
+use super::print::print;
 use super::scope::Scope;
 use super::stack::boxed;
-use super::state::{Entry, Stage};
-use super::values::{refuse, refuse_with};
 use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
-
-/// What a directive gives.
-pub(super) type Outcome = Result<Option<Value>, ScriptError>;
+use crate::host::RunEvent;
 
 impl Instance {
     /// Does a directive.
@@ -108,7 +108,7 @@ impl Instance {
             Directive::Ctx => self.context(params),
             Directive::Parameters => self.set_parameters(params, scope, at),
             Directive::Off => self.off(params, scope, at),
-            Directive::GetMessages => Ok(Some(self.state().message_values())),
+            Directive::GetMessages => Ok(Some(dialogue::values(self.dialogue().messages()))),
             Directive::PushMessage => self.push_message(params, scope, at),
             Directive::ReplaceMessage => self.replace_message(params, scope, at),
             Directive::CleanResult => Ok(self.cleaned(params)),
@@ -121,13 +121,27 @@ impl Instance {
         })
     }
 
+    /// `$AI`, and `$tool: llm`: completes all messages, and asks for the next one unless a hole of
+    /// the last one was that.
+    pub(super) async fn ai(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let given = params.named.clone();
+        self.refuse_misspelt(given.iter().map(|(name, _)| &**name), scope, at)?;
+        let asked_by_hole = self.dialogue().ends_with_hole();
+        self.render_messages_with(Some(&given)).await?;
+        if asked_by_hole {
+            return Ok(self.state().last.clone());
+        }
+        let asker = Asker::new(self, scope, at);
+        asker.next_message(given).await.map(Some)
+    }
+
     /// `$print`: a line on standard output. The answers of a message print as the first of them.
     fn print(&self, value: Option<Value>) -> Option<Value> {
         let shown = match value.as_ref().and_then(Value::as_map) {
             Some(map) => map.get("0").or(value.as_ref()),
             None => value.as_ref(),
         };
-        self.print_line(print(shown));
+        self.world.observer.event(RunEvent::Printed(print(shown)));
         value
     }
 
@@ -321,12 +335,10 @@ impl Instance {
             .get("name")
             .and_then(Value::as_str)
             .map(str::to_owned);
-        let length = self.state().messages.len() + 1;
-        self.message_room(length, scope, at)?;
         let index = {
-            let mut state = self.state();
-            state.messages.push(entry);
-            state.messages.len() - 1
+            let mut dialogue = self.dialogue();
+            dialogue.check_room(dialogue.messages().len() + 1, scope, at)?;
+            dialogue.push(entry)
         };
         self.show(index);
         Ok(Some(content))
@@ -338,19 +350,15 @@ impl Instance {
             _ => -1,
         };
         let content = params.get("content", 0).cloned().unwrap_or_default();
-        let mut state = self.state();
-        let length = state.messages.len();
-        let Some(found) = state.index(index) else {
-            let message = format!("there is no message {index}: the dialogue has {length}");
-            return Err(refuse(scope, at, message));
-        };
-        if let Some(entry) = state.messages.get_mut(found) {
+        let mut dialogue = self.dialogue();
+        let found = dialogue.index(index, scope, at)?;
+        dialogue.change(found, |entry| {
             entry.content = content.clone();
             entry.stage = Stage::Done;
             if let Some(role) = params.text("role", 2) {
                 role.clone_into(&mut entry.role);
             }
-        }
+        });
         Ok(Some(content))
     }
 

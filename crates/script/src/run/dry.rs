@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value};
 
-use super::instance::lock;
+use super::lock::lock;
 use super::scope::Scope;
 use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};

@@ -12,7 +12,7 @@ use super::params::Params;
 use super::scope::Scope;
 use super::stack::boxed;
 use crate::directive::Directive;
-use crate::error::{ErrorKind, ScriptError};
+use crate::error::ScriptError;
 use crate::syntax::{Block, Call, Item, ItemKind, Target};
 
 /// Where control goes after an instruction. Its result is the script's latest.
@@ -199,19 +199,6 @@ fn only_fills(directive: Directive) -> bool {
         directive,
         Prompt | Parameters | On | Once | Off | Ready | Abort
     )
-}
-
-/// Findings as a failure of the script.
-pub(crate) fn found(findings: Vec<quillet_core::Diagnostic>, scope: &Scope) -> ScriptError {
-    let mut error = ScriptError::plain(
-        ErrorKind::Script,
-        &scope.source.name,
-        "this is not an instruction",
-    );
-    if !findings.is_empty() {
-        error.diagnostics = findings;
-    }
-    error
 }
 
 impl Instance {

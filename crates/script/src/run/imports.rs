@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quillet_core::{BoxFuture, Map, Span, Value};
 
 use super::Input;
+use super::failure::found;
 use super::instance::Instance;
 use super::scope::Scope;
 use super::state::Callable;
@@ -21,7 +22,7 @@ impl Instance {
         for script in self.resolved.bodies.clone() {
             let scope = Scope::of(&script.source);
             let wanted = imports(&script.config, &script.source)
-                .map_err(|findings| super::exec::found(findings, &scope))?;
+                .map_err(|findings| found(findings, &scope))?;
             for import in &wanted {
                 self.import(import, &scope).await?;
             }
@@ -165,7 +166,7 @@ impl Instance {
             .any(|known| Arc::ptr_eq(known, &script));
         let inner = self.inner(script.clone(), scope, import.span).await?;
         let given = gives(&inner.resolved, import, &scope.source)
-            .map_err(|findings| super::exec::found(findings, scope))?;
+            .map_err(|findings| found(findings, scope))?;
         let plain = given
             .bindings
             .iter()

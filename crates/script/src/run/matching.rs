@@ -6,9 +6,9 @@ use futures_util::future::try_join_all;
 use quillet_core::{Map, Value};
 use quillet_yaml::Node;
 
-use super::budget;
 use super::exec::Flow;
 use super::expressions::View;
+use super::failure::limit;
 use super::instance::Instance;
 use super::scope::Scope;
 use super::stack::boxed;
@@ -66,7 +66,7 @@ impl Instance {
         let at = branch.key.span;
         match pattern.matches(condition, &mut found, &view) {
             Ok(fits) => Ok(fits.then_some(found)),
-            Err(MatchError::Regex(problem)) => Err(budget::limit(
+            Err(MatchError::Regex(problem)) => Err(limit(
                 scope,
                 at,
                 problem.to_string(),

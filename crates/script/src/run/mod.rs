@@ -2,19 +2,27 @@
 //!
 //! [`Engine::run`] makes an [`instance::Instance`] of a script: its front matter becomes variables,
 //! its functions are declared, its imports bound, then its instructions are done in order
-//! ([`exec`]). Messages wait as templates until somebody reads them ([`messages`], [`fill`]);
-//! models are asked in [`model`]; calls by name go through [`invoke`]. Everything takes `&self`:
-//! branches, listeners and tools may come back in at the same time, and no lock is held over an
-//! await.
+//! ([`exec`]). Messages stand in a [`dialogue`] and wait as templates until somebody reads them
+//! ([`messages`], [`fill`]); models are asked in [`asking`]; calls by name go through [`invoke`].
+//! Everything takes `&self`: branches, listeners and tools may come back in at the same time, and no
+//! lock is held over an await.
+//!
+//! `$if` stands in [`conditions`], `$for` and `$while` in [`loops`], `$match` in [`matching`], `$on`
+//! and `$emit` in [`events`], `$set` and its kin in [`variables`], files in [`files`], the web in
+//! [`web`]; [`directives`] has an arm for each and those that are short.
 
+mod asking;
 mod budget;
+mod code;
 mod conditions;
+mod dialogue;
 mod directives;
 mod dry;
 mod engine;
 mod events;
 mod exec;
 mod expressions;
+mod failure;
 mod files;
 mod fill;
 mod functions;
@@ -24,14 +32,15 @@ mod instance;
 mod invoke;
 mod kept;
 mod languages;
+mod lock;
 mod loops;
 mod matching;
+mod media;
 mod messages;
-mod meter;
-mod model;
 mod params;
+mod parsed;
 mod parts;
-mod request;
+mod print;
 mod scope;
 mod scripts;
 mod session;
@@ -41,7 +50,6 @@ mod templates;
 mod tools;
 mod values;
 mod variables;
-mod watch;
 mod web;
 
 use std::sync::Arc;

@@ -304,7 +304,7 @@ impl Instance {
             return Ok(value);
         }
         let Some(script) = self.find(&name, scope, at).await? else {
-            return Err(self.unknown_call(&name, scope, at).await);
+            return Err(self.unknown_call(&name, scope, at));
         };
         if let (super::Input::Named(named), None) = (&input, &params.piped) {
             self.check_names(&script, named, scope, at).await?;

@@ -322,7 +322,7 @@ impl Instance {
             start: code.start + range.start,
             end: code.start + range.end,
         };
-        Some(self.no_call(&format!("${name}"), &Scope::of(source), span))
+        Some(self.unknown_call(&format!("${name}"), &Scope::of(source), span))
     }
 
     /// The place in a script that a failure of JavaScript comes from, if it is in one of its

@@ -156,7 +156,7 @@ impl Instance {
         self.state().asked = true;
         let key = format!("role {role}");
         let Some(found) = self.find(script, scope, at).await? else {
-            return Err(self.unknown_call(script, scope, at).await);
+            return Err(self.unknown_call(script, scope, at));
         };
         if found.config.get("type").and_then(Node::as_str) != Some("char") {
             let message =
@@ -274,7 +274,6 @@ impl Instance {
     }
 }
 
-/// A role of a list: the id of its script, or `{id, name}` where it has another name.
 /// The roles that a front matter gives: a name and the id of its script.
 pub(crate) fn role_table(roles: Option<&Value>) -> Table {
     match roles {
@@ -289,6 +288,7 @@ pub(crate) fn speaks_here(name: &str) -> bool {
     matches!(name, EVERYBODY | "user" | "assistant" | "system")
 }
 
+/// A role of a list: the id of its script, or `{id, name}` where it has another name.
 fn listed_role(role: &Value) -> Option<(Arc<str>, Value)> {
     if let Some(id) = role.as_str() {
         return Some((Arc::from(id), role.clone()));

@@ -149,7 +149,7 @@ impl Instance {
     ) -> Result<Arc<Script>, ScriptError> {
         match self.find(name, scope, at).await? {
             Some(script) => Ok(script),
-            None => Err(self.unknown_call(name, scope, at).await),
+            None => Err(self.unknown_call(name, scope, at)),
         }
     }
 

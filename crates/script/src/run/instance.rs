@@ -265,6 +265,12 @@ impl Instance {
         lock(&self.dialogue)
     }
 
+    /// Remembers the result of an instruction.
+    pub(crate) fn finish(&self, value: Option<Value>) {
+        self.world.kept.add(kept::of(value.as_ref()));
+        self.state().finish(value, None);
+    }
+
     /// The scope of the script's own body.
     pub(crate) fn root(&self) -> Scope {
         Scope::of(&self.resolved.script.source)

@@ -109,7 +109,7 @@ impl Instance {
         if self.world.engine.tools.tool(name).is_some() {
             return boxed(|| self.tool(name, params, scope, at)).await;
         }
-        Err(self.unknown_call(&format!("${name}"), scope, at).await)
+        Err(self.unknown_call(&format!("${name}"), scope, at))
     }
 
     /// A bare name in a chain or a hole: a script, a function, a tool, or a directive without its
@@ -141,7 +141,7 @@ impl Instance {
         if let Some(directive) = Directive::named(name) {
             return boxed(|| self.directive(directive, params, scope, at)).await;
         }
-        Err(self.unknown_call(name, scope, at).await)
+        Err(self.unknown_call(name, scope, at))
     }
 
     /// Calls a function as a call wrote its arguments.
@@ -178,7 +178,7 @@ impl Instance {
             return self.ai(&params, scope, at).await;
         }
         let Some(tool) = self.world.engine.tools.tool(name) else {
-            return Err(self.unknown_call(name, scope, at).await);
+            return Err(self.unknown_call(name, scope, at));
         };
         let failed = |message: String| {
             ScriptError::new(
@@ -223,16 +223,6 @@ impl Instance {
             .map_err(|error| failed(format!("the tool `{name}`: {}", error.message)))
     }
 
-    /// A name that nothing has, with the nearest that something has.
-    pub(super) async fn unknown_call(
-        self: &Arc<Self>,
-        name: &str,
-        scope: &Scope,
-        at: Span,
-    ) -> ScriptError {
-        self.no_call(name, scope, at)
-    }
-
     /// Whether `$name` is something that can be called.
     pub(super) fn can_call(&self, name: &str) -> bool {
         Directive::named(name).is_some()
@@ -240,8 +230,8 @@ impl Instance {
             || self.world.engine.tools.tool(name).is_some()
     }
 
-    /// That there is nothing of a name.
-    pub(super) fn no_call(&self, name: &str, scope: &Scope, at: Span) -> ScriptError {
+    /// That there is nothing of a name, with the nearest that something has.
+    pub(super) fn unknown_call(&self, name: &str, scope: &Scope, at: Span) -> ScriptError {
         let mut known: Vec<String> = Directive::ALL
             .iter()
             .map(|known| format!("${}", known.name()))

@@ -2,25 +2,24 @@
 //!
 //! [`Engine::run`] makes an [`instance::Instance`] of a script: its front matter becomes variables,
 //! its functions are declared, its imports bound, then its instructions are done in order
-//! ([`exec`]). Messages stand in a [`dialogue`] and wait as templates until somebody reads them
+//! ([`control`]). Messages stand in a [`dialogue`] and wait as templates until somebody reads them
 //! ([`messages`], [`fill`]); models are asked in [`asking`]; calls by name go through [`invoke`].
 //! Everything takes `&self`: branches, listeners and tools may come back in at the same time, and no
 //! lock is held over an await.
 //!
-//! `$if` stands in [`conditions`], `$for` and `$while` in [`loops`], `$match` in [`matching`], `$on`
+//! `$if`, `$for`, `$while` and `$match` stand in [`control`], `$on`
 //! and `$emit` in [`events`], `$set` and its kin in [`variables`], files in [`files`], the web in
 //! [`web`]; [`directives`] has an arm for each and those that are short.
 
 mod asking;
 mod budget;
 mod code;
-mod conditions;
+mod control;
 mod dialogue;
 mod directives;
 mod dry;
 mod engine;
 mod events;
-mod exec;
 mod expressions;
 mod failure;
 mod files;
@@ -33,8 +32,6 @@ mod invoke;
 mod kept;
 mod languages;
 mod lock;
-mod loops;
-mod matching;
 mod media;
 mod messages;
 mod params;

@@ -8,8 +8,8 @@ use tokio::task::JoinSet;
 
 use super::Input;
 use super::asking::Asker;
+use super::control::{Flow, Frame};
 use super::dialogue::{Entry, Stage};
-use super::exec::Flow;
 use super::failure::{broke, input_error, limit, refuse};
 use super::instance::Instance;
 use super::params::Params;
@@ -235,7 +235,7 @@ impl Instance {
         for (index, script) in self.resolved.bodies.iter().enumerate() {
             let scope = Scope::of(&script.source);
             let last = index + 1 == self.resolved.bodies.len();
-            match self.block(&script.body, &scope).await? {
+            match Frame::new(self, &scope).block(&script.body).await? {
                 Flow::Return if last || self.world.exits() => return Ok(true),
                 Flow::Next | Flow::Return => {}
                 Flow::Break(at) | Flow::Continue(at) => return Err(no_loop(&scope, at)),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quillet_core::{Map, Span, Value};
 
 use super::asking::Asker;
+use super::control::Frame;
 use super::dialogue::Entry;
 use super::instance::Instance;
 use super::scope::Scope;
@@ -123,7 +124,8 @@ impl Session {
             diagnostics,
             ..ScriptError::plain(ErrorKind::Script, TYPED, "")
         })?;
-        self.instance.item(&item, &Scope::of(&source)).await?;
+        let scope = Scope::of(&source);
+        Frame::new(&self.instance, &scope).item(&item).await?;
         Ok(())
     }
 

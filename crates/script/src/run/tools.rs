@@ -67,7 +67,7 @@ impl Instance {
                 && self.world.engine.tools.tool(&wanted.id).is_none()
                 && self.find(&wanted.id, scope, at).await?.is_none()
             {
-                return Err(self.unknown_call(&wanted.id, scope, at).await);
+                return Err(self.unknown_call(&wanted.id, scope, at));
             }
         }
         Ok(())
@@ -143,7 +143,7 @@ impl Instance {
             } else if let Some(tool) = self.world.engine.tools.tool(&wanted.id) {
                 tools.push(tool);
             } else {
-                return Err(self.unknown_call(&wanted.id, scope, at).await);
+                return Err(self.unknown_call(&wanted.id, scope, at));
             }
         }
         Ok(tools)

@@ -233,7 +233,7 @@ impl Instance {
         };
         let root = name.split('.').next().unwrap_or(name);
         if !self.can_call(root) {
-            return Err(self.no_call(&format!("${name}"), scope, at));
+            return Err(self.unknown_call(&format!("${name}"), scope, at));
         }
         let why = "this is a text: a call in a value is an expression";
         let finding = scope.source.warning("script.text", why, at);

@@ -6,75 +6,71 @@ use futures_util::future::try_join_all;
 use quillet_core::{Map, Value};
 use quillet_yaml::Node;
 
-use super::exec::Flow;
-use super::expressions::View;
-use super::failure::limit;
-use super::instance::Instance;
-use super::scope::Scope;
-use super::stack::boxed;
+use super::{Flow, Frame};
 use crate::error::{ErrorKind, ScriptError};
 use crate::expression::{EvalError, truthy};
 use crate::pattern::{Bindings, CONDITION, MatchError, Pattern, equal};
+use crate::run::failure::limit;
+use crate::run::scope::Scope;
+use crate::run::stack::boxed;
 use crate::syntax::{Branch, Call};
 
-impl Instance {
-    pub(crate) async fn match_directive(
-        self: &Arc<Self>,
-        call: &Call,
-        scope: &Scope,
-    ) -> Result<Flow, ScriptError> {
+impl Frame<'_> {
+    pub(super) async fn match_directive(self, call: &Call) -> Result<Flow, ScriptError> {
         self.fill_holes().await?;
         let Matched {
             condition,
             all,
             parallel,
-        } = boxed(|| self.matched(call, scope)).await?;
+        } = boxed(|| self.matched(call)).await?;
         let mut chosen: Vec<(&Branch, Scope)> = Vec::new();
         let mut otherwise = None;
         for branch in &call.branches {
-            let pattern = pattern(branch, scope)?;
+            let pattern = self.pattern(branch)?;
             if pattern.is_else() {
                 otherwise = otherwise.or(Some(branch));
                 continue;
             }
-            let Some(found) = boxed(|| self.fits(&pattern, &condition, branch, scope)).await?
-            else {
+            let Some(found) = boxed(|| self.fits(&pattern, &condition, branch)).await? else {
                 continue;
             };
-            chosen.push((branch, scope.with(bind(&condition, found))));
+            chosen.push((branch, self.scope().with(bind(&condition, found))));
             if !all {
                 break;
             }
         }
         if let (true, Some(branch)) = (chosen.is_empty(), otherwise) {
-            chosen.push((branch, scope.with(bind(&condition, Bindings::default()))));
+            chosen.push((
+                branch,
+                self.scope().with(bind(&condition, Bindings::default())),
+            ));
         }
         self.branches(&chosen, parallel).await
     }
 
     /// Whether a value fits a pattern, and the names that the pattern gives to its parts.
     async fn fits(
-        self: &Arc<Self>,
+        self,
         pattern: &Pattern,
         condition: &Option<Value>,
         branch: &Branch,
-        scope: &Scope,
     ) -> Result<Option<Bindings>, ScriptError> {
-        let inner = scope.with(bind(condition, Bindings::default()));
+        let inner = self.scope().with(bind(condition, Bindings::default()));
         let mut found = Bindings::default();
-        let view = View::new(self, &inner);
+        let inner = self.inside(&inner);
         let at = branch.key.span;
-        match pattern.matches(condition, &mut found, &view) {
+        let names = inner.names();
+        match pattern.matches(condition, &mut found, &names) {
             Ok(fits) => Ok(fits.then_some(found)),
             Err(MatchError::Regex(problem)) => Err(limit(
-                scope,
+                self.scope(),
                 at,
                 problem.to_string(),
                 "the pattern's simplicity",
             )),
             Err(MatchError::Expression { error, span }) => match pattern.code() {
                 Some(code) if error == EvalError::JavaScript => {
-                    let value = self.javascript(&code.text, &inner, code.span).await?;
+                    let value = inner.javascript(&code.text, code.span).await?;
                     let fits = if code.test {
                         truthy(&value)
                     } else {
@@ -82,26 +78,26 @@ impl Instance {
                     };
                     Ok(fits.then_some(found))
                 }
-                _ => Err(self.eval_error(error, &branch.key.value, scope, span)),
+                _ => Err(self.eval_error(error, &branch.key.value, span)),
             },
         }
     }
 
     async fn branches(
-        self: &Arc<Self>,
+        self,
         chosen: &[(&Branch, Scope)],
         parallel: bool,
     ) -> Result<Flow, ScriptError> {
         if parallel {
             let runs = chosen
                 .iter()
-                .map(|(branch, scope)| self.block(&branch.block, scope));
+                .map(|(branch, scope)| self.inside(scope).block(&branch.block));
             let flows = try_join_all(runs).await?;
             let leaves = flows.into_iter().find(|flow| *flow != Flow::Next);
             return Ok(leaves.unwrap_or(Flow::Next));
         }
         for (branch, scope) in chosen {
-            match self.block(&branch.block, scope).await? {
+            match self.inside(scope).block(&branch.block).await? {
                 Flow::Next => {}
                 leave => return Ok(leave),
             }
@@ -110,11 +106,11 @@ impl Instance {
     }
 
     /// What `$match` looks at, and how.
-    async fn matched(self: &Arc<Self>, call: &Call, scope: &Scope) -> Result<Matched, ScriptError> {
+    async fn matched(self, call: &Call) -> Result<Matched, ScriptError> {
         let mut named = Map::default();
-        let mut condition = self.state().last.clone();
+        let mut condition = self.last();
         if let Some(arguments) = &call.arguments {
-            let bound = self.arguments(arguments, scope, None).await?;
+            let bound = self.arguments(arguments, None).await?;
             if let Some(first) = bound.positional.first() {
                 condition = first.clone();
             } else if let Some(given) = bound.named.get("condition") {
@@ -125,8 +121,8 @@ impl Instance {
         // Among the patterns: `condition` is an expression, as in the parentheses.
         if let Some(node) = call.field("condition") {
             condition = match node.as_str() {
-                Some(text) => self.expression_text(text, scope, node.span).await?,
-                None => self.node(node, scope).await?,
+                Some(text) => self.expression_text(text, node.span).await?,
+                None => self.node(node).await?,
             };
         }
         let flag = |name: &str| matches!(named.get(name), Some(Value::Bool(true)));
@@ -140,19 +136,18 @@ impl Instance {
             parallel: flag("parallel") || field_flag("parallel"),
         })
     }
-}
 
-fn pattern(branch: &Branch, scope: &Scope) -> Result<Pattern, ScriptError> {
-    Pattern::parse(&branch.key.value, branch.key.span).map_err(|problem| {
-        let finding = scope
-            .source
-            .error("script.match", problem.message, problem.span);
-        let finding = match problem.help {
-            Some(help) => finding.help(help),
-            None => finding,
-        };
-        ScriptError::new(ErrorKind::Script, finding)
-    })
+    fn pattern(self, branch: &Branch) -> Result<Pattern, ScriptError> {
+        Pattern::parse(&branch.key.value, branch.key.span).map_err(|problem| {
+            let source = self.source();
+            let finding = source.error("script.match", problem.message, problem.span);
+            let finding = match problem.help {
+                Some(help) => finding.help(help),
+                None => finding,
+            };
+            ScriptError::new(ErrorKind::Script, finding)
+        })
+    }
 }
 
 /// What `$match` looks at, and how.

@@ -5,24 +5,18 @@ use std::sync::Arc;
 use quillet_core::{Map, Value};
 use quillet_yaml::Node;
 
-use super::exec::Flow;
-use super::instance::Instance;
-use super::scope::Scope;
-use super::stack::boxed;
-use crate::error::{ErrorKind, ScriptError};
+use super::{Flow, Frame};
+use crate::error::ScriptError;
 use crate::pattern::{Range, Values};
+use crate::run::stack::boxed;
 use crate::syntax::{Branch, Call};
 
-impl Instance {
-    pub(crate) async fn while_directive(
-        self: &Arc<Self>,
-        call: &Call,
-        scope: &Scope,
-    ) -> Result<Flow, ScriptError> {
-        let body = loop_body(call, scope)?;
-        while boxed(|| self.condition(call, scope)).await? {
-            self.world.step(scope, call.span).await?;
-            match self.block(&body.block, scope).await? {
+impl Frame<'_> {
+    pub(super) async fn while_directive(self, call: &Call) -> Result<Flow, ScriptError> {
+        let body = self.loop_body(call)?;
+        while boxed(|| self.condition(call)).await? {
+            self.step(call.span).await?;
+            match self.block(&body.block).await? {
                 Flow::Next | Flow::Continue(_) => {}
                 Flow::Break(_) => break,
                 Flow::Return => return Ok(Flow::Return),
@@ -31,25 +25,21 @@ impl Instance {
         Ok(Flow::Next)
     }
 
-    pub(crate) async fn for_directive(
-        self: &Arc<Self>,
-        call: &Call,
-        scope: &Scope,
-    ) -> Result<Flow, ScriptError> {
+    pub(super) async fn for_directive(self, call: &Call) -> Result<Flow, ScriptError> {
         self.fill_holes().await?;
-        let body = loop_body(call, scope)?;
+        let body = self.loop_body(call)?;
         let names = LoopNames::of(call);
-        let mut series = boxed(|| self.series(call, scope)).await?;
+        let mut series = boxed(|| self.series(call)).await?;
         let mut at = 0;
         while let Some((index, value)) = series.turn(at) {
             at += 1;
-            self.world.step(scope, call.span).await?;
-            let inner = scope.with(vec![
+            self.step(call.span).await?;
+            let inner = self.scope().with(vec![
                 (names.index.clone(), Some(index)),
                 (names.value.clone(), Some(value)),
                 (names.items.clone(), Some(series.items())),
             ]);
-            match self.block(&body.block, &inner).await? {
+            match self.inside(&inner).block(&body.block).await? {
                 Flow::Next | Flow::Continue(_) => {}
                 Flow::Break(_) => break,
                 Flow::Return => return Ok(Flow::Return),
@@ -60,50 +50,57 @@ impl Instance {
 
     /// What `$for` goes through: its value is a count, a range, data, or an expression that gives
     /// one.
-    async fn series(self: &Arc<Self>, call: &Call, scope: &Scope) -> Result<Series, ScriptError> {
+    async fn series(self, call: &Call) -> Result<Series, ScriptError> {
         let step = match call.field("step") {
-            Some(node) => self.node(node, scope).await?,
+            Some(node) => self.node(node).await?,
             None => None,
         };
         let (text, given) = match (&call.value, &call.arguments) {
             (Some(node), _) if !node.is_null() => match node.as_str() {
                 Some(text) => (text.to_owned(), None),
-                None => (String::new(), self.node(node, scope).await?),
+                None => (String::new(), self.node(node).await?),
             },
             (_, Some(arguments)) => (arguments.value.to_string(), None),
             _ => {
-                return Err(missing(
-                    call,
-                    scope,
-                    "what it goes through, such as `$for: 3`",
-                ));
+                return Err(self.missing(call, "what it goes through, such as `$for: 3`"));
             }
         };
         let value = match (given, Range::parse(&text)) {
             (Some(value), _) => Some(value),
-            (None, Some(range)) => return Series::range(range, step.as_ref(), call, scope),
-            (None, None) => self.loop_value(&text, call, scope).await?,
+            (None, Some(range)) => {
+                return Series::range(range, step.as_ref())
+                    .map_err(|message| self.wrong(call, message));
+            }
+            (None, None) => self.loop_value(&text, call).await?,
         };
-        Series::over(value, step.as_ref(), call, scope)
+        Series::over(value, step.as_ref()).map_err(|message| self.wrong(call, message))
     }
 
     /// A text of `$for` that is no range: a template or an expression.
-    async fn loop_value(
-        self: &Arc<Self>,
-        text: &str,
-        call: &Call,
-        scope: &Scope,
-    ) -> Result<Option<Value>, ScriptError> {
+    async fn loop_value(self, text: &str, call: &Call) -> Result<Option<Value>, ScriptError> {
         let at = call.place();
         let text = text.strip_prefix("?=").unwrap_or(text);
         if !text.contains("{{") && !text.contains("{%") {
-            return self.expression(text, scope, at).await;
+            return self.expression(text, at).await;
         }
-        let rendered = self.render(text, scope, at).await?;
+        let rendered = self.render(text, at).await?;
         match crate::expression::data(&rendered, &Map::default()) {
             Ok(Some(value)) => Ok(Some(value)),
             _ => Ok(Some(Value::from(rendered))),
         }
+    }
+
+    fn loop_body(self, call: &Call) -> Result<&Branch, ScriptError> {
+        let body = call.branch("do");
+        body.ok_or_else(|| self.missing(call, "`do`, the instructions of a turn"))
+    }
+
+    fn missing(self, call: &Call, what: &str) -> ScriptError {
+        self.wrong(call, format!("`${}` lacks {what}", call.name.value))
+    }
+
+    fn wrong(self, call: &Call, message: String) -> ScriptError {
+        self.fail("script.loop", message, call.place())
     }
 }
 
@@ -148,40 +145,28 @@ enum Series {
 }
 
 impl Series {
-    fn range(
-        range: Range,
-        step: Option<&Value>,
-        call: &Call,
-        scope: &Scope,
-    ) -> Result<Self, ScriptError> {
+    fn range(range: Range, step: Option<&Value>) -> Result<Self, String> {
         let step = match step {
             None => 1.0,
             Some(Value::Int(step)) => *step as f64,
             Some(Value::Float(step)) => *step,
             Some(other) => {
-                let message = format!("the step of a loop is a number, not {}", other.kind());
-                return Err(wrong(call, scope, message));
+                return Err(format!(
+                    "the step of a loop is a number, not {}",
+                    other.kind()
+                ));
             }
         };
-        let values = range
-            .values(step)
-            .map_err(|problem| wrong(call, scope, problem.to_string()))?;
+        let values = range.values(step).map_err(|problem| problem.to_string())?;
         let items = range.to_value(step);
         Ok(Series::Range { values, items })
     }
 
-    fn over(
-        value: Option<Value>,
-        step: Option<&Value>,
-        call: &Call,
-        scope: &Scope,
-    ) -> Result<Self, ScriptError> {
+    fn over(value: Option<Value>, step: Option<&Value>) -> Result<Self, String> {
         let list = match value {
-            Some(Value::Int(count)) => {
-                return Series::range(Range::count(count as f64), step, call, scope);
-            }
+            Some(Value::Int(count)) => return Series::range(Range::count(count as f64), step),
             Some(Value::Float(count)) => {
-                return Series::range(Range::count(count.floor()), step, call, scope);
+                return Series::range(Range::count(count.floor()), step);
             }
             Some(Value::Map(map)) => return Ok(Series::Object { map }),
             Some(Value::List(list)) => list,
@@ -189,29 +174,14 @@ impl Series {
                 .chars()
                 .map(|letter| Value::from(letter.to_string()))
                 .collect(),
-            Some(other) => {
-                return Err(wrong(
-                    call,
-                    scope,
-                    format!("a loop cannot go through a {}", other.kind()),
-                ));
-            }
-            None => {
-                return Err(wrong(
-                    call,
-                    scope,
-                    "a loop cannot go through undefined".to_owned(),
-                ));
-            }
+            Some(other) => return Err(format!("a loop cannot go through a {}", other.kind())),
+            None => return Err("a loop cannot go through undefined".to_owned()),
         };
         let length = list.as_slice().len();
         let step = match step {
             None => 1,
             Some(Value::Int(step)) if *step != 0 => *step,
-            Some(_) => {
-                let message = "the step through a list is a whole number, not 0".to_owned();
-                return Err(wrong(call, scope, message));
-            }
+            Some(_) => return Err("the step through a list is a whole number, not 0".to_owned()),
         };
         Ok(Series::List {
             list: Value::List(list),
@@ -259,18 +229,4 @@ fn nth(at: usize, length: usize, step: i64) -> Option<usize> {
         true => (far < length).then_some(far),
         false => length.checked_sub(1)?.checked_sub(far),
     }
-}
-
-fn loop_body<'a>(call: &'a Call, scope: &Scope) -> Result<&'a Branch, ScriptError> {
-    call.branch("do")
-        .ok_or_else(|| missing(call, scope, "`do`, the instructions of a turn"))
-}
-
-fn missing(call: &Call, scope: &Scope, what: &str) -> ScriptError {
-    wrong(call, scope, format!("`${}` lacks {what}", call.name.value))
-}
-
-fn wrong(call: &Call, scope: &Scope, message: String) -> ScriptError {
-    let finding = scope.source.error("script.loop", message, call.place());
-    ScriptError::new(ErrorKind::Script, finding)
 }

@@ -1,5 +1,5 @@
-//! The blocks of directives: `then` and `else` of `$if`, `do` of `$while` and `$for`, the patterns of
-//! `$match`.
+//! The blocks of directives: `then` and `else` of `$if`, `do` of `$while` and `$for`, the patterns
+//! of `$match`.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ fn branch(entry: &Entry, classifier: &mut Classifier<'_>) -> Branch {
     }
 }
 
-/// `$while(x): [instructions]`: the value is the first block where the condition stands in brackets.
+/// `$while(x): [instructions]`: the value is the first block where brackets hold the condition.
 fn whole_value(call: &mut Call, key: &str, classifier: &mut Classifier<'_>) {
     if call.arguments.is_none() || !call.branches.is_empty() {
         return;

@@ -1,7 +1,8 @@
 //! The dialogue of one script: its messages, how far each is, and where it begins anew.
 //!
-//! It knows nothing of the script around it. Whoever renders templates, asks models or raises events
-//! does so outside, and says here what came of it; so no lock on a dialogue is held over an await.
+//! It knows nothing of the script around it. Whoever renders templates, asks models or raises
+//! events does so outside, and says here what came of it; so no lock on a dialogue is held over an
+//! await.
 
 use std::ops::Range;
 

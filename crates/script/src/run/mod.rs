@@ -4,12 +4,12 @@
 //! its functions are declared, its imports bound, then its instructions are done in order
 //! ([`control`]). Messages stand in a [`dialogue`] and wait as templates until somebody reads them
 //! ([`messages`], [`fill`]); models are asked in [`asking`]; calls by name go through [`invoke`].
-//! Everything takes `&self`: branches, listeners and tools may come back in at the same time, and no
-//! lock is held over an await.
+//! Everything takes `&self`: branches, listeners and tools may come back in at the same time, and
+//! no lock is held over an await.
 //!
-//! `$if`, `$for`, `$while` and `$match` stand in [`control`], `$on`
-//! and `$emit` in [`events`], `$set` and its kin in [`variables`], files in [`files`], the web in
-//! [`web`]; [`directives`] has an arm for each and those that are short.
+//! `$if`, `$for`, `$while` and `$match` stand in [`control`], `$on` and `$emit` in [`events`],
+//! `$set`, `$get` and the like in [`variables`], files in [`files`], the web in [`web`].
+//! [`directives`] has an arm for each, and does those that are short.
 
 mod asking;
 mod budget;

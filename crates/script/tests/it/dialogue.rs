@@ -106,15 +106,14 @@ fn a_greeting_that_was_said_is_not_said_again() {
     hold(cases);
 }
 
-/// `$llm` is `$AI`: where a hole waits for the answer, it is what is asked, and with its parameters.
+/// `$llm` is `$AI`: a hole that waits is what is asked, with the parameters of the directive.
 #[test]
 fn an_alias_fills_the_hole_that_waits() {
     let cases = ["AI", "llm"].map(|name| {
+        let call = format!("${name}: {{temperature: 0.5}}");
         json!({
             "id": name,
-            "files": {
-                "main.ai.yaml": format!("user: x\nassistant: '[[X]]'\n${name}: {{temperature: 0.5}}\n"),
-            },
+            "files": {"main.ai.yaml": format!("user: x\nassistant: '[[X]]'\n{call}\n")},
             "run": "main.ai.yaml",
             "expect": {
                 "request_count": 1,

@@ -1,8 +1,8 @@
 //! Asking a model: `$AI`, `[[X]]`, and the call at the end of a script.
 //!
-//! The interpreter evaluates what stands in a script and says what is asked ([`HoleRequest`]); here it
-//! becomes a request to a provider ([`request`]), whose events go back to the script ([`watch`]). An
-//! [`Asker`] is all that is seen of the script meanwhile ([`handle`]).
+//! The interpreter evaluates what stands in a script and says what is asked ([`HoleRequest`]); here
+//! it becomes a request to a provider ([`request`]), whose events go back to the script ([`watch`]).
+//! An [`Asker`] is all that is seen of the script meanwhile ([`handle`]).
 
 mod handle;
 mod meter;

@@ -15,8 +15,9 @@ use crate::syntax::{Message, Source, Target, Text};
 
 /// A script with the names that are bound at one place of it.
 ///
-/// Its fields are private to this file: what stands here is all of the script that instructions see.
-/// They evaluate, call by name, and say when messages are due; they ask no model and hold no lock.
+/// Its fields are private to this file: what stands here is all of the script that instructions
+/// see. They evaluate, call by name, and say when messages are due; they ask no model and hold no
+/// lock.
 #[derive(Clone, Copy)]
 pub(in crate::run) struct Frame<'a> {
     script: &'a Arc<Instance>,

@@ -1,5 +1,5 @@
-//! Instructions: where control goes between them, what each does, and which of them wait for messages
-//! that are not complete.
+//! Instructions: where control goes between them, what each does, and which of them wait for
+//! messages that are not complete.
 //!
 //! `$if` stands in [`conditions`], `$for` and `$while` in [`loops`], `$match` in [`matching`]. A
 //! [`Frame`] is all that they see of the script.

@@ -27,6 +27,7 @@
 pub mod answer;
 pub mod argument;
 pub mod call;
+pub mod directive;
 pub mod editor;
 mod error;
 pub mod expression;

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Span};
-use quillet_yaml::{Entry, Node};
+use quillet_yaml::{Data, Entry, Node};
+
+use crate::directive::Directive;
 
 /// A script's text and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,12 +109,32 @@ pub struct Message {
 /// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// `$name`: a directive, a declared or an imported function.
-    Directive,
+    /// `$name` of a directive.
+    Directive(Directive),
+    /// `$name` of anything else: a declared or an imported function.
+    Function,
     /// `name` in a chain: a script first, then a directive.
     Script,
     /// `name: $tool`: a registered tool.
     Tool,
+}
+
+impl Target {
+    /// What `$name` names, without its `$`.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        Directive::named(name).map_or(Target::Function, Target::Directive)
+    }
+
+    /// The directive that a call of a name does: in a chain it is one where no script has the name.
+    #[must_use]
+    pub fn directive(self, name: &str) -> Option<Directive> {
+        match self {
+            Target::Directive(directive) => Some(directive),
+            Target::Script => Directive::named(name),
+            Target::Function | Target::Tool => None,
+        }
+    }
 }
 
 /// A call as it was written.
@@ -134,6 +156,43 @@ pub struct Call {
     pub fields: Vec<Entry>,
     /// Blocks of `$if` (`then`, `else`), `$while` and `$for` (`do`), `$match` (its patterns).
     pub branches: Vec<Branch>,
+}
+
+impl Call {
+    /// The directive that it calls.
+    #[must_use]
+    pub fn directive(&self) -> Option<Directive> {
+        self.target.directive(&self.name.value)
+    }
+
+    /// A key beside it.
+    pub(crate) fn field(&self, name: &str) -> Option<&Node> {
+        let found = self.fields.iter().find(|entry| entry.name() == name);
+        Some(&found?.value)
+    }
+
+    /// A block of it.
+    pub(crate) fn branch(&self, name: &str) -> Option<&Branch> {
+        self.branches
+            .iter()
+            .find(|branch| &*branch.key.value == name)
+    }
+
+    /// Where its value stands, or its name.
+    pub(crate) fn place(&self) -> Span {
+        match (&self.value, &self.arguments) {
+            (
+                Some(Node {
+                    span,
+                    data: Data::Scalar(_),
+                    ..
+                }),
+                _,
+            ) => *span,
+            (_, Some(arguments)) => arguments.span,
+            _ => self.name.span,
+        }
+    }
 }
 
 /// A named block of a call.

@@ -7,7 +7,7 @@ use super::define::{first_set, function_place};
 use super::marks::{MarkKind, mark_at, message_at};
 use super::{Around, Document, keys, render, words};
 use crate::answer::Inputs;
-use crate::library::directives::directive;
+use crate::directive::Directive;
 use crate::syntax::Script;
 
 /// The text of a hover, and the place that it is about.
@@ -53,8 +53,8 @@ async fn named(document: &Document, kind: &MarkKind, around: Around<'_>) -> Opti
 }
 
 async fn call(document: &Document, name: &str, around: Around<'_>) -> Option<String> {
-    if let Some(found) = directive(name) {
-        return Some(words::directive(found));
+    if let Some(found) = Directive::named(name) {
+        return Some(words::directive(found.spec()));
     }
     if let Some(place) = function_place(document, name, around).await {
         return Some(format!(
@@ -75,7 +75,7 @@ async fn called(document: &Document, name: &str, around: Around<'_>) -> Option<S
         let spec = tool.spec();
         return Some(format!("**{name}**, a tool\n\n{}", spec.description));
     }
-    directive(name).map(words::directive)
+    Directive::named(name).map(|found| words::directive(found.spec()))
 }
 
 async fn role(document: &Document, name: &str, around: Around<'_>) -> Option<String> {

@@ -173,7 +173,7 @@ fn role(message: &Message) -> String {
 
 fn call_name(call: &Call) -> String {
     let sign = match call.target {
-        Target::Directive => "$",
+        Target::Directive(_) | Target::Function => "$",
         Target::Script | Target::Tool => "",
     };
     format!("{sign}{}", call.name.value)

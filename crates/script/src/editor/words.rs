@@ -4,7 +4,7 @@ use quillet_core::{Value, json};
 use quillet_yaml::Node;
 
 use crate::answer::Inputs;
-use crate::library::directives::{Directive, Form};
+use crate::directive::{DirectiveSpec, Form};
 use crate::library::id;
 use crate::syntax::Script;
 
@@ -12,7 +12,7 @@ use crate::syntax::Script;
 const MOST_SHOWN: usize = 200;
 
 /// A directive with its parameters.
-pub(super) fn directive(directive: &Directive) -> String {
+pub(super) fn directive(directive: &DirectiveSpec) -> String {
     let mut out = format!("{}\n\n{}\n", signature(directive), directive.doc);
     for parameter in directive.parameters {
         let required = if parameter.required { ", required" } else { "" };
@@ -32,7 +32,7 @@ pub(super) fn directive(directive: &Directive) -> String {
     out + &format!("\n\nLanguage reference: {}.", notes.join(", "))
 }
 
-fn signature(directive: &Directive) -> String {
+fn signature(directive: &DirectiveSpec) -> String {
     let parameters = directive
         .parameters
         .iter()

@@ -13,7 +13,6 @@ use crate::syntax::{Script, Source};
 
 mod builtin;
 pub(crate) mod check;
-pub mod directives;
 mod export;
 mod folders;
 mod gives;

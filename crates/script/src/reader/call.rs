@@ -19,7 +19,10 @@ pub(crate) fn call(text: Placed<'_>) -> Option<Call> {
         span: text.whole,
         piped,
         arguments: arguments.map(|(start, end)| text.cut(start, end).to_text()),
-        ..bare(Target::Directive, text.cut(begin, name))
+        ..bare(
+            Target::of(text.text.get(begin..name)?),
+            text.cut(begin, name),
+        )
     })
 }
 

@@ -6,7 +6,8 @@ use quillet_core::{Diagnostic, Span, Value};
 use quillet_yaml::{Data, Entry, Node, Problem, Scalar, Style};
 
 use super::placed::Placed;
-use super::{branch, call, function, lines};
+use super::{blocks, call, function, lines};
+use crate::directive::Directive;
 use crate::syntax::{Block, Call, Function, Item, ItemKind, Message, Source, Target, Text};
 
 /// Sorts nodes into items, and collects functions and everything wrong.
@@ -223,7 +224,7 @@ impl<'a> Classifier<'a> {
             return None;
         };
         made.span = node.span;
-        if made.target == Target::Directive && !absent(&found.value) {
+        if made.target != Target::Tool && !absent(&found.value) {
             made.value = Some(found.value.clone());
         }
         if let Some(second) = fields.iter().find(|entry| entry.name().starts_with('$')) {
@@ -233,7 +234,7 @@ impl<'a> Classifier<'a> {
             );
         }
         made.fields = fields;
-        branch::split(&mut made, self);
+        blocks::split(&mut made, self);
         Some(ItemKind::Call(made))
     }
 }
@@ -268,10 +269,13 @@ fn absent(value: &Node) -> bool {
 fn pipe(node: &Node) -> Call {
     let name = Text {
         span: node.span,
-        value: Arc::from("pipe"),
+        value: Arc::from(Directive::Pipe.name()),
     };
     Call {
         name,
-        ..call::bare(Target::Directive, Placed::raw("", node.span))
+        ..call::bare(
+            Target::Directive(Directive::Pipe),
+            Placed::raw("", node.span),
+        )
     }
 }

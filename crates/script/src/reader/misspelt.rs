@@ -6,6 +6,7 @@
 
 use quillet_core::{Diagnostic, Span, nearest};
 
+use crate::directive::Directive;
 use crate::syntax::{Block, Item, ItemKind, Message, Script, Text};
 
 /// Blocks of instructions, and where each belongs.
@@ -16,7 +17,16 @@ const BLOCKS: [(&str, &str); 3] = [
 ];
 
 /// Directives that would be odd names for anybody.
-const DIRECTIVES: [&str; 8] = ["if", "while", "for", "match", "set", "print", "ret", "echo"];
+const UNSIGNED: [Directive; 8] = [
+    Directive::If,
+    Directive::While,
+    Directive::For,
+    Directive::Match,
+    Directive::Set,
+    Directive::Print,
+    Directive::Ret,
+    Directive::Echo,
+];
 
 /// Roles of messages that are nearly something else. `roles` are all that the script knows.
 pub(super) fn roles(script: &Script, roles: &[String]) -> Vec<Diagnostic> {
@@ -95,7 +105,7 @@ fn mistake<'a>(role: &'a str, roles: &'a [String]) -> Option<Mistake<'a>> {
     if !role.chars().all(|c| c.is_ascii_lowercase()) {
         return None;
     }
-    if DIRECTIVES.contains(&role) {
+    if UNSIGNED.iter().any(|known| known.name() == role) {
         return Some(Mistake::Directive(role));
     }
     let of_block = |(name, owner): &(&'static str, &'static str)| {

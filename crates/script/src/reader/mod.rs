@@ -3,7 +3,7 @@
 //! Reading never fails as a whole: it gives what it understood and everything
 //! that is wrong. Whether a name exists is not asked here.
 
-mod branch;
+mod blocks;
 mod call;
 mod function;
 mod item;

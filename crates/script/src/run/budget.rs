@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use quillet_core::Span;
 use quillet_core::chat::Usage;
 
-use super::instance::lock;
+use super::failure::limit;
+use super::lock::lock;
 use super::scope::Scope;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::Limits;
@@ -167,34 +168,6 @@ impl Budget {
 /// Without the digits that only adding up has made.
 pub(crate) fn rounded(cost: f64) -> f64 {
     (cost * 1e9).round() / 1e9
-}
-
-/// A failure that names a limit and how to raise it.
-pub(crate) fn limit(scope: &Scope, at: Span, message: String, setting: &str) -> ScriptError {
-    let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
-    let names = names_of(setting);
-    let help = format!("if it is meant to take that much, raise {setting}{names}");
-    ScriptError::new(ErrorKind::Limit, finding.help(help))
-}
-
-/// What a bound is called on the command line and in settings.
-fn names_of(limit: &str) -> &'static str {
-    match limit {
-        "limits.steps" => " (--max-steps, scripts.steps)",
-        "limits.depth" => " (--max-depth, scripts.depth)",
-        "limits.model_calls" => " (--max-calls, scripts.model_calls)",
-        "limits.tokens" => " (--max-tokens-total, scripts.tokens)",
-        "limits.cost" => " (--max-cost, scripts.cost_usd)",
-        "limits.own_time" => " (scripts.own_ms)",
-        _ => "",
-    }
-}
-
-/// A task of the run that ended without a result: its thread broke off.
-pub(crate) fn broke(scope: &Scope, at: Span) -> ScriptError {
-    let message = "the script's task broke off";
-    let finding = scope.source.error(ErrorKind::Aborted.code(), message, at);
-    ScriptError::new(ErrorKind::Aborted, finding)
 }
 
 /// Time that is not the script's own.

@@ -5,54 +5,77 @@ use std::sync::Arc;
 use quillet_core::{Map, Span, Value};
 use quillet_yaml::{Data, Node};
 
-use super::control::field;
-use super::instance::{Instance, lock};
+use super::asking::Asker;
+use super::dialogue::{self, Entry, Stage};
+use super::failure::{refuse, refuse_with};
+use super::instance::Instance;
 use super::kept;
-use super::messages::print;
-use super::params::Params;
+use super::lock::lock;
+use super::params::{Outcome, Params};
+use super::print::print;
 use super::scope::Scope;
 use super::stack::boxed;
-use super::state::{Entry, Stage};
-use super::values::{refuse, refuse_with};
+use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
-use crate::library::directives::directive;
-
-/// What a directive gives.
-pub(super) type Outcome = Result<Option<Value>, ScriptError>;
+use crate::host::RunEvent;
 
 impl Instance {
-    /// Does a directive, by its name without `$`.
+    /// Does a directive.
     pub(super) async fn directive(
         self: &Arc<Self>,
-        name: &str,
+        directive: Directive,
         params: Params,
         scope: &Scope,
         at: Span,
     ) -> Outcome {
-        let canonical = directive(name).map_or(name, |known| known.name);
-        if let Some(done) = self.at_once(canonical, &params, scope, at) {
+        if let Some(done) = self.at_once(directive, &params, scope, at) {
             return done;
         }
-        match canonical {
-            "AI" => boxed(|| self.ai(&params, scope, at)).await,
-            "tool" => boxed(|| self.tool_directive(params, scope, at)).await,
-            "set" => boxed(|| self.set(&params, scope, at)).await,
-            "get" => boxed(|| self.get(&params, scope, at)).await,
-            "format" => boxed(|| self.format(&params, scope, at)).await,
-            "exec" => boxed(|| self.exec(params, scope, at)).await,
-            "prompt" => boxed(|| self.set_prompt(&params, scope)).await,
-            "on" => boxed(|| self.on(&params, false, scope, at)).await,
-            "once" => boxed(|| self.on(&params, true, scope, at)).await,
-            "emit" => boxed(|| self.emit_directive(&params, scope, at)).await,
-            "ready" => boxed(|| self.make_ready(&params, scope, at)).await,
-            "countTokens" | "tokenize" | "truncateToTokenLimit" => {
-                self.tokens(canonical, &params, scope, at)
+        match directive {
+            Directive::Ai => boxed(|| self.ai(&params, scope, at)).await,
+            Directive::Tool => boxed(|| self.tool_directive(params, scope, at)).await,
+            Directive::Set => boxed(|| self.set(&params, scope, at)).await,
+            Directive::Get => boxed(|| self.get(&params, scope, at)).await,
+            Directive::Format => boxed(|| self.format(&params, scope, at)).await,
+            Directive::Exec => boxed(|| self.exec(params, scope, at)).await,
+            Directive::Prompt => boxed(|| self.set_prompt(&params, scope)).await,
+            Directive::On => boxed(|| self.on(&params, false, scope, at)).await,
+            Directive::Once => boxed(|| self.on(&params, true, scope, at)).await,
+            Directive::Emit => boxed(|| self.emit_directive(&params, scope, at)).await,
+            Directive::Ready => boxed(|| self.make_ready(&params, scope, at)).await,
+            Directive::CountTokens | Directive::Tokenize | Directive::TruncateToTokenLimit => {
+                self.tokens(directive, &params, scope, at)
             }
-            "readFile" => boxed(|| self.read_file(&params, scope, at)).await,
-            "fetch" => boxed(|| self.fetch(&params, scope, at)).await,
-            "isDir" => self.is_folder(&params, scope, at),
-            "listFilenames" => self.list_files(&params, scope, at),
-            _ => {
+            Directive::ReadFile => boxed(|| self.read_file(&params, scope, at)).await,
+            Directive::Fetch => boxed(|| self.fetch(&params, scope, at)).await,
+            Directive::IsDir => self.is_folder(&params, scope, at),
+            Directive::ListFilenames => self.list_files(&params, scope, at),
+            // Done above: listed so that a new directive is missing here until it has an arm.
+            Directive::Abort
+            | Directive::CleanResult
+            | Directive::Ctx
+            | Directive::Echo
+            | Directive::Exit
+            | Directive::GetMessages
+            | Directive::Log
+            | Directive::Off
+            | Directive::Parameters
+            | Directive::Pipe
+            | Directive::Print
+            | Directive::Push
+            | Directive::PushMessage
+            | Directive::ReplaceMessage
+            | Directive::Ret
+            | Directive::Throw
+            | Directive::Unset
+            // Control is done by `exec`, which sees the call as it was written.
+            | Directive::Break
+            | Directive::Continue
+            | Directive::For
+            | Directive::If
+            | Directive::Match
+            | Directive::While => {
+                let name = directive.name();
                 let message = format!("`${name}` can only stand as an instruction of its own");
                 Err(refuse(scope, at, message))
             }
@@ -62,40 +85,54 @@ impl Instance {
     /// Directives that wait for nothing: JavaScript calls them without a promise.
     pub(super) fn at_once(
         &self,
-        name: &str,
+        directive: Directive,
         params: &Params,
         scope: &Scope,
         at: Span,
     ) -> Option<Outcome> {
-        let mut names = params.named.iter().map(|(name, _)| name).peekable();
-        if names.peek().is_some()
-            && let Some(known) = directive(name)
-            && let Some((why, help)) = names.find_map(|name| known.refusal(name))
-        {
+        let mut names = params.named.iter().map(|(name, _)| name);
+        let known = directive.spec();
+        if let Some((why, help)) = names.find_map(|name| known.refusal(name)) {
             return Some(Err(refuse_with(scope, at, why, help)));
         }
-        Some(match name {
-            "echo" | "ret" | "exit" | "pipe" => Ok(params.whole()),
-            "print" => Ok(self.print(params.whole())),
-            "log" => Ok(self.log(params, scope, at)),
-            "throw" => Err(thrown(params.whole(), scope, at)),
-            "abort" => Err(aborted(params.text("reason", 0), scope, at)),
-            "unset" => self.unset(params, scope, at),
-            "push" => self.push_value(params, scope, at),
-            "ctx" => self.context(params),
-            "parameters" => self.set_parameters(params, scope, at),
-            "off" => self.off(params, scope, at),
-            "getMessages" => Ok(Some(self.state().message_values())),
-            "pushMessage" => self.push_message(params, scope, at),
-            "replaceMessage" => self.replace_message(params, scope, at),
-            "cleanResult" => Ok(self.cleaned(params)),
+        Some(match directive {
+            Directive::Echo | Directive::Ret | Directive::Exit | Directive::Pipe => {
+                Ok(params.whole())
+            }
+            Directive::Print => Ok(self.print(params.whole())),
+            Directive::Log => Ok(self.log(params, scope, at)),
+            Directive::Throw => Err(thrown(params.whole(), scope, at)),
+            Directive::Abort => Err(aborted(params.text("reason", 0), scope, at)),
+            Directive::Unset => self.unset(params, scope, at),
+            Directive::Push => self.push_value(params, scope, at),
+            Directive::Ctx => self.context(params),
+            Directive::Parameters => self.set_parameters(params, scope, at),
+            Directive::Off => self.off(params, scope, at),
+            Directive::GetMessages => Ok(Some(dialogue::values(self.dialogue().messages()))),
+            Directive::PushMessage => self.push_message(params, scope, at),
+            Directive::ReplaceMessage => self.replace_message(params, scope, at),
+            Directive::CleanResult => Ok(self.cleaned(params)),
             // Called from JavaScript: there are no nodes to read.
-            "set" if params.call.is_none() => self.set_values(params, scope, at),
-            "get" if params.call.is_none() && !self.gets_function(params) => {
+            Directive::Set if params.call.is_none() => self.set_values(params, scope, at),
+            Directive::Get if params.call.is_none() && !self.gets_function(params) => {
                 self.get_values(params, scope, at)
             }
             _ => return None,
         })
+    }
+
+    /// `$AI`, and `$tool: llm`: completes all messages, and asks for the next one unless a hole of
+    /// the last one was that.
+    pub(super) async fn ai(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
+        let given = params.named.clone();
+        self.refuse_misspelt(given.iter().map(|(name, _)| &**name), scope, at)?;
+        let asked_by_hole = self.dialogue().ends_with_hole();
+        self.render_messages_with(Some(&given)).await?;
+        if asked_by_hole {
+            return Ok(self.state().last.clone());
+        }
+        let asker = Asker::new(self, scope, at);
+        asker.next_message(given).await.map(Some)
     }
 
     /// `$print`: a line on standard output. The answers of a message print as the first of them.
@@ -104,7 +141,7 @@ impl Instance {
             Some(map) => map.get("0").or(value.as_ref()),
             None => value.as_ref(),
         };
-        self.print_line(print(shown));
+        self.world.observer.event(RunEvent::Printed(print(shown)));
         value
     }
 
@@ -186,7 +223,9 @@ impl Instance {
     async fn format(self: &Arc<Self>, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let mut data = None;
         if let Some(call) = params.call.as_deref() {
-            let node = field(call, "data").or_else(|| call.value.as_ref()?.get("data"));
+            let node = call
+                .field("data")
+                .or_else(|| call.value.as_ref()?.get("data"));
             if let Some(node) = node {
                 data = self.node(node, scope).await?;
             }
@@ -265,7 +304,7 @@ impl Instance {
             return Ok(value);
         }
         let Some(script) = self.find(&name, scope, at).await? else {
-            return Err(self.unknown_call(&name, scope, at).await);
+            return Err(self.unknown_call(&name, scope, at));
         };
         if let (super::Input::Named(named), None) = (&input, &params.piped) {
             self.check_names(&script, named, scope, at).await?;
@@ -296,12 +335,10 @@ impl Instance {
             .get("name")
             .and_then(Value::as_str)
             .map(str::to_owned);
-        let length = self.state().messages.len() + 1;
-        self.message_room(length, scope, at)?;
         let index = {
-            let mut state = self.state();
-            state.messages.push(entry);
-            state.messages.len() - 1
+            let mut dialogue = self.dialogue();
+            dialogue.check_room(dialogue.messages().len() + 1, scope, at)?;
+            dialogue.push(entry)
         };
         self.show(index);
         Ok(Some(content))
@@ -313,19 +350,15 @@ impl Instance {
             _ => -1,
         };
         let content = params.get("content", 0).cloned().unwrap_or_default();
-        let mut state = self.state();
-        let length = state.messages.len();
-        let Some(found) = state.index(index) else {
-            let message = format!("there is no message {index}: the dialogue has {length}");
-            return Err(refuse(scope, at, message));
-        };
-        if let Some(entry) = state.messages.get_mut(found) {
+        let mut dialogue = self.dialogue();
+        let found = dialogue.index(index, scope, at)?;
+        dialogue.change(found, |entry| {
             entry.content = content.clone();
             entry.stage = Stage::Done;
             if let Some(role) = params.text("role", 2) {
                 role.clone_into(&mut entry.role);
             }
-        }
+        });
         Ok(Some(content))
     }
 
@@ -337,7 +370,7 @@ impl Instance {
         Ok(Some(Value::Bool(ready)))
     }
 
-    fn tokens(&self, name: &str, params: &Params, scope: &Scope, at: Span) -> Outcome {
+    fn tokens(&self, directive: Directive, params: &Params, scope: &Scope, at: Span) -> Outcome {
         let model = self.world.engine.models.model(None);
         let model = model.map_err(|message| refuse(scope, at, message))?;
         let text = params
@@ -347,9 +380,9 @@ impl Instance {
         let text = print(text.as_ref());
         let count = |text: &str| model.counter.text(text);
         let integer = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
-        match name {
-            "countTokens" => Ok(Some(integer(count(&text)))),
-            "truncateToTokenLimit" => {
+        match directive {
+            Directive::CountTokens => Ok(Some(integer(count(&text)))),
+            Directive::TruncateToTokenLimit => {
                 let limit = match params.get("limit", 1) {
                     Some(Value::Int(limit)) => u64::try_from(*limit).unwrap_or(0),
                     _ => {

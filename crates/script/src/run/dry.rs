@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value};
 
-use super::instance::lock;
+use super::lock::lock;
 use super::scope::Scope;
+use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::{Observer, RunEvent, Tools};
-use crate::library::directives::directive;
 use crate::syntax::Source;
 
 /// The code of warnings that tell what a dry run left out.
@@ -100,7 +100,7 @@ impl Tools for DryTools {
 /// Whether a server may have a tool of this name, and the language has nothing else of it.
 fn may_be_a_tool(name: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    directive(name).is_none() && !name.is_empty() && name.chars().all(letter)
+    Directive::named(name).is_none() && !name.is_empty() && name.chars().all(letter)
 }
 
 /// What stands for a tool: its description, and its default for a result.

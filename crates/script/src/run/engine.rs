@@ -6,9 +6,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_core::Value;
 
-use super::instance::{Instance, World, lock};
-use super::messages::said;
-use super::state::{Entry, State};
+use super::dialogue::Entry;
+use super::instance::{Instance, World};
+use super::lock::lock;
+use super::parts::said;
+use super::state::State;
 use super::{Engine, Job, Outcome, Turn, Withheld};
 use crate::error::ScriptError;
 use crate::host::Grants;
@@ -88,12 +90,13 @@ impl Instance {
             entry.shown = true;
             entry
         });
-        self.state().recalled = entries.collect();
+        self.dialogue().remember(entries.collect());
     }
 
     pub(super) fn outcome(&self, value: Option<Value>) -> Outcome {
         let mut tally = lock(&self.world.tally);
         let mut state = self.state();
+        let dialogue = self.dialogue();
         let State {
             hidden, printed, ..
         } = &mut *state;
@@ -101,8 +104,8 @@ impl Instance {
             value,
             printed: *printed,
             hidden: std::mem::take(hidden),
-            prefix: state.prefix.unwrap_or(0),
-            messages: state.messages.iter().map(turn).collect(),
+            prefix: dialogue.prefix().unwrap_or(0),
+            messages: dialogue.messages().iter().map(turn).collect(),
             usage: tally.usage,
             model_calls: self.world.budget.model_calls(),
             enforced: std::mem::take(&mut tally.enforced),

@@ -5,26 +5,15 @@ use std::sync::Arc;
 use quillet_core::{BoxFuture, Map, Severity, Span, Value, nearest};
 use quillet_yaml::Node;
 
-use super::control::field;
+use super::failure::{limit, refuse};
 use super::instance::Instance;
 use super::params::Params;
 use super::scope::Scope;
 use super::stack::boxed;
-use super::state::Callable;
-use super::values::{is_function, refuse};
+use super::state::{Callable, Callback, Listener};
+use super::values::is_function;
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::Call;
-
-/// The listeners of an event.
-#[derive(Clone, Debug)]
-pub(crate) struct Listener {
-    callback: Callback,
-    once: bool,
-    /// Whether the script goes on when it fails (`onError: ignore`).
-    lenient: bool,
-    /// What tells two listeners apart, for `$once`.
-    number: u64,
-}
 
 /// Events inside of each other, in one script.
 const MOST_NESTED: usize = 16;
@@ -36,17 +25,6 @@ impl Drop for Nested {
     fn drop(&mut self) {
         self.0.state().events -= 1;
     }
-}
-
-/// What is called.
-#[derive(Clone, Debug)]
-enum Callback {
-    /// A function of the script by its name: can be taken away again.
-    Named(String),
-    /// A function without a name.
-    Function(Callable),
-    /// An expression over `event`, `arg1` and `args`.
-    Expression(Arc<str>, Scope, Span),
 }
 
 /// What the listeners of an event said.
@@ -139,12 +117,7 @@ impl Instance {
             let message = format!(
                 "listeners raise events inside of each other: `{event}` is the {MOST_NESTED}th"
             );
-            return Err(super::budget::limit(
-                scope,
-                at,
-                message,
-                "nothing: this is fixed",
-            ));
+            return Err(limit(scope, at, message, "nothing: this is fixed"));
         }
         state.events += 1;
         drop(state);
@@ -393,7 +366,8 @@ impl Instance {
 
 /// The callback as it was written.
 fn callback_node(call: &Call) -> Option<&Node> {
-    field(call, "callback").or_else(|| call.value.as_ref()?.get("callback"))
+    call.field("callback")
+        .or_else(|| call.value.as_ref()?.get("callback"))
 }
 
 /// What the arguments of the engine's own events are called in an expression that listens.

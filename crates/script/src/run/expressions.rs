@@ -1,42 +1,28 @@
 //! Expressions: the native evaluator first, JavaScript for what it cannot do.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use quillet_core::{Span, Value, nearest};
 
 use super::budget::rounded;
-use super::instance::{Instance, lock};
-use super::messages::Computed;
+use super::dialogue;
+use super::failure::fail;
+use super::instance::Instance;
 use super::scope::Scope;
 use super::stack::boxed;
+use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
-use crate::expression::{EvalError, Expression, Found, Names, Parsed};
-use crate::library::directives::directive;
+use crate::expression::{EvalError, Found, Names, Parsed};
 use crate::text::prefix::{self, Form};
 use crate::text::template::UNKNOWN_NAME;
 
-/// Most parsed expressions that are cached; a script has fewer, a program that builds them is no
-/// reason to keep more.
-const KEPT: usize = 10_000;
-
-/// Parsed expressions of a run, by their text.
-#[derive(Debug, Default)]
-pub(crate) struct Expressions(Mutex<HashMap<Box<str>, Parsed>>);
-
-impl Expressions {
-    fn parsed(&self, text: &str) -> Parsed {
-        let mut kept = lock(&self.0);
-        if let Some(parsed) = kept.get(text) {
-            return parsed.clone();
-        }
-        let parsed = Expression::parse(text);
-        if kept.len() < KEPT {
-            kept.insert(text.into(), parsed.clone());
-        }
-        parsed
-    }
+/// What an expression of a message gave.
+pub(crate) enum Computed {
+    /// A text that asks to be rendered at once.
+    Template(String),
+    /// A value.
+    Value(Option<Value>),
 }
 
 impl Instance {
@@ -176,7 +162,7 @@ impl Instance {
         }
         let own = match name {
             "LatestResult" => state.last.clone(),
-            "prompt" => Some(state.prompt_value()),
+            "prompt" => Some(state.prompt_value(dialogue::values(self.dialogue().messages()))),
             "parameters" => Some(Value::Map(quillet_core::Map::new(state.parameters.clone()))),
             "id" => Some(Value::from(self.id.as_str())),
             "ENV" => Some(self.environment()),
@@ -192,7 +178,9 @@ impl Instance {
             _ if state.functions.contains_key(name.trim_start_matches('$')) => {
                 return Found::Function;
             }
-            _ if name.starts_with('$') && directive(name).is_some() => return Found::Function,
+            _ if name.starts_with('$') && Directive::named(name).is_some() => {
+                return Found::Function;
+            }
             _ => match self.world.environment.get(name) {
                 Some(value) => Some(value.clone()),
                 None => return Found::Missing,
@@ -251,13 +239,4 @@ impl Names for View<'_> {
     fn this(&self, name: &str) -> Found {
         self.instance.lookup(name, self.scope)
     }
-}
-
-pub(crate) fn fail(scope: &Scope, at: Span, code: &'static str, message: String) -> ScriptError {
-    let kind = match code {
-        code if code == ErrorKind::Thrown.code() => ErrorKind::Thrown,
-        code if code == ErrorKind::Limit.code() => ErrorKind::Limit,
-        _ => ErrorKind::Script,
-    };
-    ScriptError::new(kind, scope.source.error(code, message, at))
 }

@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use quillet_core::{Span, Value};
 
-use super::directives::Outcome;
+use super::failure::refuse;
 use super::instance::Instance;
-use super::params::Params;
+use super::params::{Outcome, Params};
 use super::scope::Scope;
-use super::values::refuse;
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::Source;
 

@@ -1,4 +1,4 @@
-//! `[[…]]`: what is put into messages and texts, and how templates render around it.
+//! `[[…]]`: the holes of messages and texts, and what is put into them.
 //!
 //! Only the author's text is read. Holes are found before a template renders and stand in it as
 //! marks that no value can know; so what a variable brings is never taken for a hole.
@@ -8,23 +8,21 @@ use std::sync::Arc;
 
 use quillet_core::{Map, Span, Table, Value};
 
+use super::asking::{Asker, HoleRequest};
+use super::dialogue::Entry;
+use super::failure::refuse;
 use super::instance::Instance;
-use super::messages::print;
-use super::model::Wish;
+use super::print::print;
 use super::scope::Scope;
 use super::stack::boxed;
-use super::state::Entry;
-use super::templates::TemplateFunctions;
-use super::values::refuse;
-use crate::argument::Words;
+use crate::answer::Choice;
+use crate::argument::{ArgumentValue, Words};
 use crate::error::{ErrorKind, ScriptError};
 use crate::expression::Found;
-use crate::host::RunEvent;
 use crate::pattern::Regex;
-use crate::syntax::{Target, Text};
+use crate::syntax::{ItemKind, Target, Text};
 use crate::text::hole::{self, Broken, HoleKind, Piece};
 use crate::text::spacing::splice;
-use crate::text::template::Job as TemplateJob;
 
 /// A text after its templates were rendered.
 enum Part {
@@ -71,7 +69,8 @@ impl Instance {
         let whole = filling
             .alone(&parts)
             .unwrap_or_else(|| Value::from(content.as_str()));
-        self.change(at, |entry| entry.content = Value::from(content));
+        self.dialogue()
+            .change(at, |entry| entry.content = Value::from(content));
         self.world.kept.add(whole.weight());
         self.state().finish(Some(whole), filling.answer);
         self.world.room(&entry.scope, entry.span)
@@ -93,17 +92,23 @@ impl Instance {
     ) -> Result<(), ScriptError> {
         if let HoleKind::Ai { name, parameters } = kind {
             filling.flush("");
-            let wish = Wish {
+            let arguments = parameters
+                .as_ref()
+                .map(|range| holes.part(range, entry.span));
+            let (parameters, choice) = self.hole_parameters(arguments.as_ref(), entry).await?;
+            let request = HoleRequest {
                 variable: name.clone(),
-                arguments: parameters
-                    .as_ref()
-                    .map(|range| holes.part(range, entry.span)),
+                parameters,
+                choice,
                 prefix: filling.out.clone(),
                 suffix: suffix(),
                 message: at,
+                role: entry.role.clone(),
                 data: data.cloned().unwrap_or_default(),
+                closes: self.ends_with(entry),
             };
-            let answer = boxed(|| self.wish(entry, wish)).await?;
+            let asker = Asker::new(self, &entry.scope, entry.span);
+            let answer = boxed(|| asker.fill(request)).await?;
             filling.out.push_str(&answer.text);
             filling.answer = Some(answer.value);
             return Ok(());
@@ -113,6 +118,52 @@ impl Instance {
             .await?;
         filling.value(print(value.as_ref()));
         Ok(())
+    }
+
+    /// `[[X:temperature=0.1, |a|b]]`: parameters of the model, and a choice.
+    async fn hole_parameters(
+        self: &Arc<Self>,
+        text: Option<&Text>,
+        entry: &Entry,
+    ) -> Result<(Table, Option<Choice>), ScriptError> {
+        let Some(text) = text else {
+            return Ok((Table::default(), None));
+        };
+        let read = self.read_arguments(text, &entry.scope, Words::Text)?;
+        let mut chosen = None;
+        for item in &read.items {
+            if let ArgumentValue::Choice(choice) = &item.value {
+                chosen = Some(self.choice(choice, &entry.scope, entry.span).await?);
+            }
+        }
+        let params = self.bound(&read, Words::Text, &entry.scope).await?;
+        let mut table = params.named.to_table();
+        let random = |name: &str| table.get(name).and_then(Value::as_str) == Some("random");
+        let bare = params
+            .positional
+            .iter()
+            .flatten()
+            .any(|value| value.as_str() == Some("random"));
+        if let Some(choice) = chosen.as_mut() {
+            choice.random |= random("type") || bare;
+        }
+        table.shift_remove("choice");
+        self.refuse_misspelt(table.keys().map(|name| &**name), &entry.scope, entry.span)?;
+        Ok((table, chosen))
+    }
+
+    /// Whether a message is the last thing that the outermost script says, and its result.
+    fn ends_with(&self, entry: &Entry) -> bool {
+        let last = self
+            .resolved
+            .script
+            .body
+            .items
+            .last()
+            .map(|item| &item.kind);
+        let is_last =
+            matches!(last, Some(ItemKind::Message(last)) if last.content.span == entry.span);
+        is_last && entry.role != "user" && self.state().given.is_none()
     }
 
     /// A text of an argument with its templates rendered and its calls made; one call alone is that
@@ -170,10 +221,9 @@ impl Instance {
                     }
                     None => Default::default(),
                 };
-                let target = if *script {
-                    Target::Script
-                } else {
-                    Target::Directive
+                let target = match *script {
+                    true => Target::Script,
+                    false => Target::of(name),
                 };
                 self.invoke(target, name, params, scope, at).await
             }
@@ -352,145 +402,6 @@ impl Filling {
             true => self.answer.clone(),
             false => None,
         }
-    }
-}
-
-impl Instance {
-    /// Renders a template where it stands as a value.
-    pub(crate) async fn render(
-        self: &Arc<Self>,
-        text: &str,
-        scope: &Scope,
-        at: Span,
-    ) -> Result<String, ScriptError> {
-        self.render_template(text, None, None, scope, at).await
-    }
-
-    /// Renders a message's text.
-    pub(super) async fn render_entry(
-        self: &Arc<Self>,
-        entry: &Entry,
-        text: &str,
-        data: Option<&Map>,
-    ) -> Result<String, ScriptError> {
-        self.render_template(
-            text,
-            entry.format.as_deref(),
-            data,
-            &entry.scope,
-            entry.span,
-        )
-        .await
-    }
-
-    /// Renders a text in a format, the script's where none is named; `data` wins.
-    pub(crate) async fn render_template(
-        self: &Arc<Self>,
-        text: &str,
-        format: Option<&str>,
-        data: Option<&Map>,
-        scope: &Scope,
-        at: Span,
-    ) -> Result<String, ScriptError> {
-        let own = self.setting("templateFormat");
-        let format = format
-            .or(own.as_ref().and_then(Value::as_str))
-            .unwrap_or("hf");
-        let templates = &self.world.templates;
-        if !templates.needs_rendering(text, format) {
-            return Ok(text.to_owned());
-        }
-        let variables = self.template_variables(text, data, scope);
-        let functions = TemplateFunctions::new(self.clone(), scope.clone(), at);
-        // A value that stands in the way of an author's template of the same name is data.
-        let covered = |name: &str| {
-            data.is_some_and(|data| data.get(name).is_some()) || scope.get(name).is_some()
-        };
-        let authored = |name: &str| !covered(name) && self.state().authored.contains(name);
-        let declared = |name: &str| !matches!(self.lookup(name, scope), Found::Missing);
-        let job = TemplateJob {
-            format,
-            text,
-            variables: &variables,
-            functions: &functions,
-            limits: &self.world.template_limits,
-            authored: &authored,
-            declared: &declared,
-        };
-        let rendered = templates.render(&job).await;
-        rendered.map_err(|problem| self.template_error(problem, text, scope, at))
-    }
-
-    /// Everything that a template can name.
-    fn template_variables(&self, text: &str, data: Option<&Map>, scope: &Scope) -> Map {
-        let state = self.state();
-        // What a script may see of the environment stands behind all of its own.
-        let environment = &self.world.environment;
-        let mut table = environment.to_table();
-        table.insert("ENV".into(), Value::Map(environment.clone()));
-        table.insert("id".into(), Value::from(self.id.as_str()));
-        table.extend(
-            state
-                .variables
-                .iter()
-                .map(|(key, value)| (key.clone(), value.clone())),
-        );
-        table.extend(
-            state
-                .prompt
-                .iter()
-                .map(|(key, value)| (key.clone(), value.clone())),
-        );
-        if let Some(last) = state.latest(text) {
-            table.entry("LatestResult".into()).or_insert(last);
-        }
-        // The dialogue is long, and few templates speak of it.
-        let prompt = match text.contains("messages") {
-            true => state.prompt_value(),
-            false => Value::Map(Map::new(state.prompt.clone())),
-        };
-        table.insert("prompt".into(), prompt);
-        table.insert(
-            "parameters".into(),
-            Value::Map(Map::new(state.parameters.clone())),
-        );
-        // What follows locks the state itself.
-        drop(state);
-        if text.contains("output") {
-            self.describe_output(&mut table);
-        }
-        for name in ["__dirname", "__filename", "stats"] {
-            if !table.contains_key(name)
-                && let Found::Value(value) = self.lookup(name, scope)
-            {
-                table.insert(name.into(), value);
-            }
-        }
-        table.extend(scope.bound());
-        if let Some(data) = data {
-            table.extend(data.iter().map(|(key, value)| (key.clone(), value.clone())));
-        }
-        Map::new(table)
-    }
-
-    /// `{{output}}` is the schema in words, unless `naturalOutput` is false.
-    fn describe_output(&self, table: &mut Table) {
-        let natural = self.state().parameters.get("naturalOutput").cloned();
-        if natural == Some(Value::Bool(false)) {
-            return;
-        }
-        if let Some(schema) = table
-            .get("output")
-            .filter(|schema| schema.as_map().is_some())
-        {
-            let words = crate::answer::describe(&schema.into());
-            table.insert("output".into(), Value::from(words));
-        }
-    }
-
-    /// `$print` and what JavaScript writes to its console.
-    pub(crate) fn print_line(&self, text: String) {
-        self.world.observer.event(RunEvent::Printed(text));
     }
 }
 

@@ -5,20 +5,22 @@ use std::sync::Arc;
 use quillet_core::{Span, Value};
 use quillet_yaml::Node;
 
-use super::instance::{Instance, lock};
+use super::code::{Known, place_in};
+use super::failure::{found, refuse};
+use super::instance::Instance;
+use super::lock::lock;
 use super::params::Params;
 use super::scope::Scope;
 use super::stack::boxed;
 use super::state::Callable;
-use super::values::refuse;
+use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
 use crate::expression::Found;
 use crate::host::RunEvent;
 use crate::js::{self, Called, Code, Definition, JsError, JsErrorKind, Level, Passed, Runtime};
 use crate::library::called_on_this;
-use crate::library::directives::directive;
 use crate::reader;
-use crate::syntax::{Function, Source, Text};
+use crate::syntax::{Function, Source, Target, Text};
 
 /// Calls of functions inside of each other that go through the engine. What JavaScript calls of its
 /// own accord has the stack of JavaScript.
@@ -118,8 +120,8 @@ impl Instance {
         node: &Node,
         scope: &Scope,
     ) -> Result<Callable, ScriptError> {
-        let function = reader::function(node, &scope.source)
-            .map_err(|findings| super::exec::found(findings, scope))?;
+        let function =
+            reader::function(node, &scope.source).map_err(|findings| found(findings, scope))?;
         match function {
             Some(function) => self.define(&function, scope),
             None => Err(refuse(scope, node.span, "this is no function")),
@@ -320,7 +322,7 @@ impl Instance {
             start: code.start + range.start,
             end: code.start + range.end,
         };
-        Some(self.no_call(&format!("${name}"), &Scope::of(source), span))
+        Some(self.unknown_call(&format!("${name}"), &Scope::of(source), span))
     }
 
     /// The place in a script that a failure of JavaScript comes from, if it is in one of its
@@ -347,58 +349,6 @@ fn deeper(scope: &Scope, at: Span) -> Result<Scope, ScriptError> {
     let finding = scope.source.error(ErrorKind::Limit.code(), message, at);
     let help = "a function that calls itself through the engine needs an end";
     Err(ScriptError::new(ErrorKind::Limit, finding.help(help)))
-}
-
-/// What is known of a function that the script declares.
-#[derive(Debug)]
-pub(crate) struct Known {
-    /// Where it stands.
-    pub(crate) source: Arc<Source>,
-    /// Its code.
-    pub(crate) code: Text,
-    /// What it takes.
-    pub(crate) parameters: Vec<js::Parameter>,
-}
-
-/// The place of a line and column of a function's code in the script's file: the code may be
-/// indented there. Nothing where the code does not stand in the file as it is.
-pub(super) fn place_in(source: &Source, code: &Text, place: js::Place) -> Option<Span> {
-    let wanted = usize::try_from(place.line).ok()?.checked_sub(1)?;
-    let line = code.value.lines().nth(wanted)?;
-    let first = code.value.lines().next()?.trim();
-    let region = source.text.get(code.span.start..)?;
-    let start = code.span.start + region.find(first)?;
-    let file_line = match wanted {
-        0 => start,
-        _ => {
-            start
-                + source
-                    .text
-                    .get(start..)?
-                    .match_indices('\n')
-                    .nth(wanted - 1)?
-                    .0
-                + 1
-        }
-    };
-    let rest = source.text.get(file_line..)?;
-    let within = rest.get(..rest.find('\n').unwrap_or(rest.len()))?;
-    let indent = within
-        .find(line.trim_start())?
-        .saturating_sub(line.len() - line.trim_start().len());
-    let column = usize::try_from(place.column).ok()?.saturating_sub(1);
-    let offset: usize = line.chars().take(column).map(char::len_utf8).sum();
-    let at = file_line + indent + offset;
-    let length = source
-        .text
-        .get(at..)?
-        .chars()
-        .next()
-        .map_or(0, char::len_utf8);
-    Some(Span {
-        start: at,
-        end: at + length,
-    })
 }
 
 /// The runtime that a piece of JavaScript sees: one script, from one place in it.
@@ -433,7 +383,7 @@ impl Runtime for Bound {
                     _ => js::Found::Host,
                 };
             }
-            if directive(plain).is_some() {
+            if Directive::named(plain).is_some() {
                 return js::Found::Host;
             }
         }
@@ -476,17 +426,17 @@ impl Runtime for Bound {
     fn call<'a>(&'a self, name: &str, arguments: Vec<Passed>) -> Called<'a> {
         let plain = name.trim_start_matches('$').to_owned();
         let params = from_javascript(arguments);
-        let canonical = directive(&plain).map_or(&*plain, |known| known.name);
-        if let Some(done) = self
-            .instance
-            .at_once(canonical, &params, &self.scope, self.at)
+        let target = Target::of(&plain);
+        if let Target::Directive(directive) = target
+            && let Some(done) = self
+                .instance
+                .at_once(directive, &params, &self.scope, self.at)
         {
             let room = self.instance.world.room(&self.scope, self.at);
             let done = done.and_then(|value| room.map(|()| Passed::from(value)));
             return Called::Now(done.map_err(|error| self.raise(error)));
         }
         Called::Later(Box::pin(async move {
-            let target = crate::syntax::Target::Directive;
             let value = self
                 .instance
                 .invoke(target, &plain, params, &self.scope, self.at)

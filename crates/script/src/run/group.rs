@@ -9,26 +9,16 @@ use quillet_core::{Map, Span, Table, Value, nearest};
 use quillet_yaml::Node;
 
 use super::Input;
+use super::asking::Asker;
+use super::dialogue::{EVERYBODY, Entry};
+use super::failure::refuse_with;
 use super::instance::Instance;
-use super::messages::print;
-use super::model::{Granted, Wish};
 use super::params::Params;
+use super::print::print;
 use super::scope::Scope;
-use super::state::{Entry, Stage};
-use super::values::refuse_with;
+use super::state::Partner;
 use crate::error::ScriptError;
 use crate::syntax::Script;
-
-/// The name that stands for all roles.
-pub(super) const EVERYBODY: &str = "all";
-
-/// A script that others talk to: started, and as long as its own messages.
-#[derive(Clone, Debug)]
-pub(crate) struct Partner {
-    instance: Arc<Instance>,
-    /// How many messages it began with.
-    own: usize,
-}
 
 impl Instance {
     /// The roles of the front matter: a name and the id of its script.
@@ -86,13 +76,12 @@ impl Instance {
 
     /// Everybody that a message is for answers, in order.
     pub(super) async fn deliver(self: &Arc<Self>, at: usize) -> Result<(), ScriptError> {
-        let Some(entry) = self
-            .state()
-            .messages
-            .get(at)
-            .filter(|entry| !entry.to.is_empty())
-            .cloned()
-        else {
+        let entry = {
+            let dialogue = self.dialogue();
+            let entry = dialogue.messages().get(at);
+            entry.filter(|entry| !entry.to.is_empty()).cloned()
+        };
+        let Some(entry) = entry else {
             return Ok(());
         };
         let mut place = at;
@@ -116,11 +105,8 @@ impl Instance {
                 reply.to.clone_from(&entry.to);
                 reply.to.push(entry.role.clone());
             }
-            let mut state = self.state();
-            let place = place.min(state.messages.len());
-            state.messages.insert(place, reply);
-            state.finish(Some(Value::from(text)), None);
-            drop(state);
+            let place = self.dialogue().reply(place, reply);
+            self.state().finish(Some(Value::from(text)), None);
             self.show(place);
         }
         Ok(())
@@ -141,23 +127,21 @@ impl Instance {
         names
     }
 
-    /// `dobby: "[[AI]]"`: the role's own script answers.
-    pub(super) async fn role_answers(
+    /// `dobby: "[[AI]]"`: what the role's own script answers to the messages before an index.
+    pub(super) async fn role_answer(
         self: &Arc<Self>,
-        entry: &Entry,
-        wish: &Wish,
-    ) -> Result<Option<Granted>, ScriptError> {
-        let Some(script) = self.role_script(&entry.role) else {
-            return Ok(None);
-        };
-        let text = self
-            .role_reply(&entry.role, &script, wish.message, &entry.scope, entry.span)
-            .await?;
-        Ok(Some(self.granted(
-            &wish.variable,
-            text.clone(),
-            Value::from(text),
-        )))
+        role: &str,
+        until: usize,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<Option<String>, ScriptError> {
+        match self.role_script(role) {
+            Some(script) => self
+                .role_reply(role, &script, until, scope, at)
+                .await
+                .map(Some),
+            None => Ok(None),
+        }
     }
 
     /// What a role says to the dialogue before a message.
@@ -172,7 +156,7 @@ impl Instance {
         self.state().asked = true;
         let key = format!("role {role}");
         let Some(found) = self.find(script, scope, at).await? else {
-            return Err(self.unknown_call(script, scope, at).await);
+            return Err(self.unknown_call(script, scope, at));
         };
         if found.config.get("type").and_then(Node::as_str) != Some("char") {
             let message =
@@ -181,54 +165,13 @@ impl Instance {
                 .warn(scope.source.warning("script.role", message, at));
         }
         let partner = self.partner(&key, &found, scope, at).await?;
-        let view = self.view(role, until);
-        let view = self.generated(view, scope, at).await?;
-        {
-            let mut state = partner.instance.state();
-            state.messages.truncate(partner.own);
-            state.messages.extend(view);
-            state.pending_from = state.messages.len();
-        }
-        let text = partner.instance.say(at).await?;
-        Ok(without_name(&text, role, &partner.instance.own_name()))
-    }
-
-    /// The dialogue as a role sees it: public lines and its own private ones, after the hidden
-    /// beginning.
-    fn view(&self, role: &str, until: usize) -> Vec<Entry> {
         let human = self.setting("chatPartner");
-        let human = human
-            .as_ref()
-            .and_then(Value::as_str)
-            .unwrap_or("user")
-            .to_owned();
-        let state = self.state();
-        let from = state.prefix.unwrap_or(0);
-        let heard = |entry: &&Entry| {
-            let names = |name: &String| name == role || name == EVERYBODY;
-            let mine = entry.role == role || entry.to.iter().any(names);
-            entry.role != "system" && entry.stage == Stage::Done && (!entry.private || mine)
-        };
-        let lines = state.messages.iter().take(until).skip(from).filter(heard);
-        let mut view: Vec<Entry> = Vec::new();
-        for entry in lines {
-            let mut line = entry.clone();
-            let text = print(Some(&entry.content));
-            line.biases.clear();
-            if entry.role == role {
-                "assistant".clone_into(&mut line.role);
-            } else {
-                let speaker = match (&entry.name, &*entry.role) {
-                    (Some(name), _) => name.clone(),
-                    (None, "user") => human.clone(),
-                    (None, role) => role.to_owned(),
-                };
-                "user".clone_into(&mut line.role);
-                line.content = Value::from(format!("{speaker}: {text}"));
-            }
-            view.push(line);
-        }
-        view
+        let human = human.as_ref().and_then(Value::as_str).unwrap_or("user");
+        let view = self.dialogue().seen_by(role, human, until);
+        let view = self.generated(view, scope, at).await?;
+        partner.instance.dialogue().go_on_from(partner.own, view);
+        let text = partner.instance.say().await?;
+        Ok(without_name(&text, role, &partner.instance.own_name()))
     }
 
     /// A script that was started once for this conversation and is kept for the next turn.
@@ -246,7 +189,7 @@ impl Instance {
         instance.start(Input::None).await?;
         instance.bodies().await?;
         instance.render_messages().await?;
-        let own = instance.state().messages.len();
+        let own = instance.dialogue().messages().len();
         let partner = Partner { instance, own };
         self.state()
             .partners
@@ -255,11 +198,10 @@ impl Instance {
     }
 
     /// Asks for the next line of a conversation.
-    async fn say(self: &Arc<Self>, _at: Span) -> Result<String, ScriptError> {
-        let scope = self.root();
-        let end = Span { start: 0, end: 0 };
-        let value = Box::pin(self.ask_and_push(Map::default(), &scope, end)).await?;
-        Ok(print(value.as_ref()))
+    async fn say(self: &Arc<Self>) -> Result<String, ScriptError> {
+        let asker = Asker::new(self, &self.root(), Span::default());
+        let value = Box::pin(asker.next_message(Map::default())).await?;
+        Ok(print(Some(&value)))
     }
 
     /// `[[@dobby(message=true)]]` and `$dobby.interact({message})`: a conversation with another
@@ -276,12 +218,10 @@ impl Instance {
         let key = format!("talk {name}");
         let partner = self.partner(&key, &script, scope, at).await?;
         if params.named.get("clear") == Some(&Value::Bool(true)) {
-            let mut state = partner.instance.state();
-            state.messages.truncate(partner.own);
-            state.pending_from = partner.own;
+            partner.instance.dialogue().truncate(partner.own);
         }
         let said = match params.get("message", 0) {
-            Some(Value::Bool(true)) | None => self.last_said(),
+            Some(Value::Bool(true)) | None => self.dialogue().last_said(),
             Some(Value::Bool(false)) => None,
             Some(Value::Map(map)) => map.get("content").map(|content| print(Some(content))),
             Some(other) => Some(print(Some(other))),
@@ -293,28 +233,17 @@ impl Instance {
                 partner.instance.root(),
                 Span { start: 0, end: 0 },
             );
-            let mut state = partner.instance.state();
-            state.messages.push(entry);
-            state.pending_from = state.messages.len();
+            partner.instance.dialogue().say(entry);
         }
         self.state().asked = true;
-        let text = partner.instance.say(at).await?;
+        let text = partner.instance.say().await?;
         let text = without_name(&text, name, &partner.instance.own_name());
         Ok(Some(Value::from(text)))
     }
 
-    /// The last complete message: what is said to a partner. The message that is being filled is
-    /// not.
-    fn last_said(&self) -> Option<String> {
-        let state = self.state();
-        let said = |entry: &&Entry| entry.role != "system" && entry.stage == Stage::Done;
-        let last = state.messages.iter().rev().find(said);
-        last.map(|entry| print(Some(&entry.content)))
-    }
-
     /// `beforeGenerateChats` and `afterGenerateChats`: what the model sees of the dialogue can be
     /// changed before and after it is chosen.
-    pub(super) async fn generated(
+    async fn generated(
         self: &Arc<Self>,
         entries: Vec<Entry>,
         scope: &Scope,
@@ -345,7 +274,6 @@ impl Instance {
     }
 }
 
-/// A role of a list: the id of its script, or `{id, name}` where it has another name.
 /// The roles that a front matter gives: a name and the id of its script.
 pub(crate) fn role_table(roles: Option<&Value>) -> Table {
     match roles {
@@ -360,6 +288,7 @@ pub(crate) fn speaks_here(name: &str) -> bool {
     matches!(name, EVERYBODY | "user" | "assistant" | "system")
 }
 
+/// A role of a list: the id of its script, or `{id, name}` where it has another name.
 fn listed_role(role: &Value) -> Option<(Arc<str>, Value)> {
     if let Some(id) = role.as_str() {
         return Some((Arc::from(id), role.clone()));
@@ -392,7 +321,7 @@ fn chosen(value: &Value, scope: &Scope, at: Span) -> Option<Vec<Entry>> {
     Some(
         messages
             .iter()
-            .map(|message| super::variables::message_of(message, scope, at))
+            .map(|message| Entry::read(message, scope, at))
             .collect(),
     )
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use quillet_core::{BoxFuture, Map, Span, Value};
 
 use super::Input;
+use super::failure::found;
 use super::instance::Instance;
 use super::scope::Scope;
 use super::state::Callable;
+use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
 use crate::js::{ExportKind, Target};
-use crate::library::directives::directive;
 use crate::library::import::{Import, ImportKind, Imported, Names, imports};
 use crate::library::{Gives, Initialize, Offered, gives, js_initializer};
 use crate::syntax::Script;
@@ -21,7 +22,7 @@ impl Instance {
         for script in self.resolved.bodies.clone() {
             let scope = Scope::of(&script.source);
             let wanted = imports(&script.config, &script.source)
-                .map_err(|findings| super::exec::found(findings, &scope))?;
+                .map_err(|findings| found(findings, &scope))?;
             for import in &wanted {
                 self.import(import, &scope).await?;
             }
@@ -148,7 +149,7 @@ impl Instance {
     ) -> Result<Arc<Script>, ScriptError> {
         match self.find(name, scope, at).await? {
             Some(script) => Ok(script),
-            None => Err(self.unknown_call(name, scope, at).await),
+            None => Err(self.unknown_call(name, scope, at)),
         }
     }
 
@@ -165,7 +166,7 @@ impl Instance {
             .any(|known| Arc::ptr_eq(known, &script));
         let inner = self.inner(script.clone(), scope, import.span).await?;
         let given = gives(&inner.resolved, import, &scope.source)
-            .map_err(|findings| super::exec::found(findings, scope))?;
+            .map_err(|findings| found(findings, scope))?;
         let plain = given
             .bindings
             .iter()
@@ -297,7 +298,7 @@ impl Instance {
             true => &mut state.template_functions,
             false => &mut state.functions,
         };
-        if !taken && directive(&name).is_none() {
+        if !taken && Directive::named(&name).is_none() {
             functions.entry(name).or_insert(callable);
         }
     }

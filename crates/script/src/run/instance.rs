@@ -3,16 +3,19 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use quillet_core::chat::Usage;
-use quillet_core::{Diagnostic, Map, Value};
+use quillet_core::{Diagnostic, Map, Span, Value};
 
 use super::budget::Budget;
+use super::code::Known;
+use super::dialogue::Dialogue;
 use super::dry::{DryTools, Withheld};
-use super::expressions::Expressions;
-use super::functions::Known;
-use super::kept::Kept;
+use super::failure::limit;
+use super::kept::{self, Holder, Kept};
+use super::lock::lock;
+use super::parsed::Expressions;
 use super::scope::Scope;
 use super::state::State;
 use super::{Enforced, Engine};
@@ -29,7 +32,7 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) budget: Budget,
-    pub(crate) kept: Kept,
+    pub(crate) kept: Kept<Instance>,
     pub(crate) expressions: Expressions,
     pub(crate) tally: Mutex<Tally>,
     /// Results of `$exec`, and what is hidden beside them, by caller, callee and arguments.
@@ -102,7 +105,7 @@ impl World {
             engine,
             observer,
             budget,
-            kept: Kept::default(),
+            kept: Kept::new(),
             expressions: Expressions::default(),
             tally: Mutex::default(),
             memory: Mutex::default(),
@@ -162,6 +165,32 @@ impl World {
     }
 }
 
+impl World {
+    /// Refuses to go on where the run keeps too much.
+    pub(crate) fn room(&self, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+        let most = self.budget.limits().bytes;
+        if !self.kept.exceeds(most, || self.remembered()) {
+            return Ok(());
+        }
+        let message = format!("the script keeps more than {most} bytes of variables and messages");
+        Err(limit(scope, at, message, "limits.bytes"))
+    }
+
+    /// Counts an instruction or a turn of a loop.
+    pub(crate) async fn step(&self, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+        self.room(scope, at)?;
+        self.budget.step(scope, at).await
+    }
+
+    fn remembered(&self) -> usize {
+        let memory = lock(&self.memory);
+        let weights = memory
+            .iter()
+            .map(|(key, (value, _))| key.len().saturating_add(kept::of(value.as_ref())));
+        weights.fold(0, usize::saturating_add)
+    }
+}
+
 /// A mark that no text brings along: from the system's randomness, since whoever writes a text may
 /// know the seed of a run. Digits, so that filters of templates (`upper`) leave it as it is.
 fn secret_mark() -> String {
@@ -190,7 +219,15 @@ pub(crate) struct Instance {
     pub(crate) chain: Vec<String>,
     /// What models may call, here and in all scripts around.
     pub(crate) permissions: Vec<quillet_agent::Permissions>,
+    dialogue: Mutex<Dialogue>,
     state: Mutex<State>,
+}
+
+impl Holder for Instance {
+    fn weight(&self) -> usize {
+        let messages = self.dialogue().weight();
+        self.state().weight().saturating_add(messages)
+    }
 }
 
 impl Instance {
@@ -205,7 +242,9 @@ impl Instance {
             .unwrap_or_default();
         chain.push(resolved.id.clone());
         let permissions = caller.as_ref().map(|caller| caller.permissions.clone());
+        let most = world.budget.limits().messages;
         Instance {
+            dialogue: Mutex::new(Dialogue::new(most)),
             permissions: permissions.unwrap_or_default(),
             world,
             id: resolved.id.clone(),
@@ -221,6 +260,17 @@ impl Instance {
         lock(&self.state)
     }
 
+    /// The script's messages. Never held over an await; where both are, the state is locked first.
+    pub(crate) fn dialogue(&self) -> MutexGuard<'_, Dialogue> {
+        lock(&self.dialogue)
+    }
+
+    /// Remembers the result of an instruction.
+    pub(crate) fn finish(&self, value: Option<Value>) {
+        self.world.kept.add(kept::of(value.as_ref()));
+        self.state().finish(value, None);
+    }
+
     /// The scope of the script's own body.
     pub(crate) fn root(&self) -> Scope {
         Scope::of(&self.resolved.script.source)
@@ -228,9 +278,7 @@ impl Instance {
 
     /// A setting of the front matter, of `$set` or of the prompt.
     pub(crate) fn setting(&self, name: &str) -> Option<Value> {
-        let state = self.state();
-        let found = state.prompt.get(name).or_else(|| state.variables.get(name));
-        found.cloned()
+        self.state().setting(name).cloned()
     }
 
     /// A setting that is a boolean; `None` where it is not given, or null.
@@ -240,9 +288,4 @@ impl Instance {
             _ => None,
         }
     }
-}
-
-/// What a lock guards; a panic elsewhere does not lose it.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,10 +10,13 @@ use super::params::Params;
 use super::scope::Scope;
 use super::stack::boxed;
 use super::state::Callable;
+use crate::directive::Directive;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::RunEvent;
-use crate::library::directives::{DIRECTIVES, directive};
 use crate::syntax::Target;
+
+/// The tool of every script that is the model.
+pub(super) const MODEL: &str = "llm";
 
 impl Instance {
     /// Calls something by its name. `beforeCall` may change what it is given, `afterCall` what it
@@ -33,8 +36,11 @@ impl Instance {
             };
             let told = self.listens("afterCall").then(|| params.whole());
             let value = match target {
-                Target::Directive => {
-                    boxed(|| self.directive_or_function(name, params, scope, at)).await?
+                Target::Directive(directive) => {
+                    boxed(|| self.directive(directive, params, scope, at)).await?
+                }
+                Target::Function => {
+                    boxed(|| self.function_or_tool(name, params, scope, at)).await?
                 }
                 Target::Script => {
                     boxed(|| self.script_or_function(name, params, scope, at)).await?
@@ -89,24 +95,21 @@ impl Instance {
         Ok(told.result.or(value))
     }
 
-    /// `$name`: a directive, a function of the script, or a tool.
-    async fn directive_or_function(
+    /// `$name` of no directive: a function of the script, or a tool.
+    async fn function_or_tool(
         self: &Arc<Self>,
         name: &str,
         params: Params,
         scope: &Scope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
-        if directive(name).is_some() {
-            return boxed(|| self.directive(name, params, scope, at)).await;
-        }
         if let Some(callable) = self.callable(name) {
             return boxed(|| self.call_callable(&callable, params, scope, at)).await;
         }
         if self.world.engine.tools.tool(name).is_some() {
             return boxed(|| self.tool(name, params, scope, at)).await;
         }
-        Err(self.unknown_call(&format!("${name}"), scope, at).await)
+        Err(self.unknown_call(&format!("${name}"), scope, at))
     }
 
     /// A bare name in a chain or a hole: a script, a function, a tool, or a directive without its
@@ -135,10 +138,10 @@ impl Instance {
         if self.world.engine.tools.tool(name).is_some() {
             return boxed(|| self.tool(name, params, scope, at)).await;
         }
-        if directive(name).is_some() {
-            return boxed(|| self.directive(name, params, scope, at)).await;
+        if let Some(directive) = Directive::named(name) {
+            return boxed(|| self.directive(directive, params, scope, at)).await;
         }
-        Err(self.unknown_call(name, scope, at).await)
+        Err(self.unknown_call(name, scope, at))
     }
 
     /// Calls a function as a call wrote its arguments.
@@ -171,11 +174,11 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<Option<Value>, ScriptError> {
-        if name == "llm" {
+        if name == MODEL {
             return self.ai(&params, scope, at).await;
         }
         let Some(tool) = self.world.engine.tools.tool(name) else {
-            return Err(self.unknown_call(name, scope, at).await);
+            return Err(self.unknown_call(name, scope, at));
         };
         let failed = |message: String| {
             ScriptError::new(
@@ -220,28 +223,18 @@ impl Instance {
             .map_err(|error| failed(format!("the tool `{name}`: {}", error.message)))
     }
 
-    /// A name that nothing has, with the nearest that something has.
-    pub(super) async fn unknown_call(
-        self: &Arc<Self>,
-        name: &str,
-        scope: &Scope,
-        at: Span,
-    ) -> ScriptError {
-        self.no_call(name, scope, at)
-    }
-
     /// Whether `$name` is something that can be called.
     pub(super) fn can_call(&self, name: &str) -> bool {
-        directive(name).is_some()
+        Directive::named(name).is_some()
             || self.callable(name).is_some()
             || self.world.engine.tools.tool(name).is_some()
     }
 
-    /// That there is nothing of a name.
-    pub(super) fn no_call(&self, name: &str, scope: &Scope, at: Span) -> ScriptError {
-        let mut known: Vec<String> = DIRECTIVES
+    /// That there is nothing of a name, with the nearest that something has.
+    pub(super) fn unknown_call(&self, name: &str, scope: &Scope, at: Span) -> ScriptError {
+        let mut known: Vec<String> = Directive::ALL
             .iter()
-            .map(|known| format!("${}", known.name))
+            .map(|known| format!("${}", known.name()))
             .collect();
         known.extend(self.state().functions.keys().map(|name| format!("${name}")));
         known.extend(self.world.engine.tools.names());

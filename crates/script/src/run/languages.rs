@@ -4,27 +4,19 @@ use std::sync::Arc;
 
 use quillet_core::{Span, Value};
 
-use super::functions::place_in;
+use super::code::InPython;
+use super::failure::refuse;
 use super::instance::Instance;
 use super::scope::Scope;
 use super::state::Callable;
-use super::values::refuse;
 use crate::error::{ErrorKind, ScriptError};
 use crate::host::RunEvent;
-use crate::js::{JsError, JsErrorKind, PythonFunction, Wasm, WasmBounds};
+use crate::js::{JsError, JsErrorKind, Wasm, WasmBounds};
 use crate::library::import::Import;
-use crate::syntax::{Source, Text};
+use crate::syntax::Text;
 
 /// Instructions of wasm for each millisecond that a piece of JavaScript may take.
 const FUEL: u64 = 100_000;
-
-/// A function in Python, and where it stands.
-#[derive(Debug)]
-pub(crate) struct InPython {
-    pub(crate) function: PythonFunction,
-    source: Arc<Source>,
-    code: Text,
-}
 
 impl Instance {
     pub(super) fn define_python(
@@ -123,14 +115,5 @@ impl Instance {
         let names: Vec<&str> = module.exports().iter().map(|it| it.name.as_str()).collect();
         let message = format!("this is a module: call one of {}", names.join(", "));
         refuse(scope, at, message)
-    }
-}
-
-impl InPython {
-    /// The place in the script that an exception comes from.
-    fn place(&self, error: &JsError) -> Option<(Arc<Source>, Span)> {
-        let frame = error.place()?;
-        let place = place_in(&self.source, &self.code, frame.place)?;
-        Some((self.source.clone(), place))
     }
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use quillet_core::{BoxFuture, Map, Span, Table, Value, nearest};
 use quillet_yaml::{Data, Node};
 
-use super::group;
+use super::dialogue::{self, EVERYBODY, Entry, Stage};
+use super::expressions::Computed;
+use super::failure::refuse;
 use super::instance::Instance;
+use super::print::print;
 use super::scope::Scope;
 use super::stack::boxed;
-use super::state::{Entry, Stage};
-use super::values::refuse;
 use crate::error::ScriptError;
-use crate::host::RunEvent;
 use crate::syntax::Message;
 use crate::text::hole::may_have_holes;
 use crate::text::prefix::{self, Form, Place, Position};
@@ -119,7 +119,7 @@ impl Instance {
         }
         let roles = self.roles();
         let (named, rest) = recipients::leading(&text);
-        let known = |name: &str| name == group::EVERYBODY || roles.contains_key(name);
+        let known = |name: &str| name == EVERYBODY || roles.contains_key(name);
         if named.is_empty() || !named.iter().all(|recipient| known(&recipient.name)) {
             for recipient in named.iter().filter(|one| !known(&one.name)) {
                 let near = nearest(&recipient.name, roles.keys().map(|role| &**role));
@@ -203,71 +203,21 @@ impl Instance {
 
     /// Puts a message where its mark says.
     async fn place(self: &Arc<Self>, entry: Entry, place: Place<'_>) -> Result<(), ScriptError> {
-        let length = self.state().messages.len() + 1;
-        self.message_room(length, &entry.scope, entry.span)?;
-        self.world.kept.add(entry.content.weight());
-        let pending = entry.stage != Stage::Done;
-        let holes = entry.stage == Stage::Holes;
-        let done = (!pending).then(|| entry.content.clone());
-        let at = self.insert(entry, place)?;
-        if let Some(content) = done {
-            self.finish(Some(content));
-            return self.completed(at).await;
-        }
-        let mut state = self.state();
-        state.pending_from = state.pending_from.min(at);
-        state.holes |= holes;
-        Ok(())
-    }
-
-    /// Whether a dialogue may have so many messages.
-    pub(super) fn message_room(
-        &self,
-        length: usize,
-        scope: &Scope,
-        at: Span,
-    ) -> Result<(), ScriptError> {
-        let limit = self.world.budget.limits().messages;
-        if length <= limit {
-            return Ok(());
-        }
-        let message = format!("a dialogue cannot have more than {limit} messages");
-        Err(super::budget::limit(scope, at, message, "limits.messages"))
-    }
-
-    fn insert(&self, mut entry: Entry, place: Place<'_>) -> Result<usize, ScriptError> {
-        let mut state = self.state();
-        let length = state.messages.len();
-        let at = match place {
-            Place::Push => length,
-            Place::Insert { index, role } => {
-                if let Some(role) = role {
-                    role.clone_into(&mut entry.role);
-                }
-                match index {
-                    None => length,
-                    Some(index) if usize::try_from(index) == Ok(length) => length,
-                    Some(index) => state
-                        .index(index)
-                        .ok_or_else(|| no_message(&entry, index, length))?,
-                }
-            }
-            Place::Replace { index, role } => {
-                let index = index.unwrap_or(-1);
-                let at = state
-                    .index(index)
-                    .ok_or_else(|| no_message(&entry, index, length))?;
-                let old = &state.messages[at];
-                entry.role = role.map_or_else(|| old.role.clone(), str::to_owned);
-                entry.name = entry.name.take().or_else(|| old.name.clone());
-                state.messages[at] = entry;
-                return Ok(at);
-            }
+        let done = (entry.stage == Stage::Done).then(|| entry.content.clone());
+        let at = {
+            let mut dialogue = self.dialogue();
+            let length = dialogue.messages().len() + 1;
+            dialogue.check_room(length, &entry.scope, entry.span)?;
+            self.world.kept.add(entry.content.weight());
+            dialogue.place(entry, place)?
         };
-        state.messages.insert(at, entry);
-        // What is put into the hidden beginning is part of it, and pushes nothing out.
-        state.prefix = state.prefix.map(|prefix| prefix + usize::from(at < prefix));
-        Ok(at)
+        match done {
+            None => Ok(()),
+            Some(content) => {
+                self.finish(Some(content));
+                self.completed(at).await
+            }
+        }
     }
 
     /// Begins a new dialogue: back to the messages before the first separator.
@@ -277,16 +227,7 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<(), ScriptError> {
-        let first = {
-            let mut state = self.state();
-            let first = state.prefix.is_none();
-            match state.prefix {
-                Some(prefix) if !pin => state.messages.truncate(prefix),
-                _ => state.prefix = Some(state.messages.len()),
-            }
-            state.pending_from = state.messages.len();
-            first
-        };
+        let first = self.dialogue().separate(pin);
         match first {
             true => self.recall(scope, at).await,
             false => Ok(()),
@@ -300,7 +241,7 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<(), ScriptError> {
-        let mut recalled = std::mem::take(&mut self.state().recalled);
+        let mut recalled = self.dialogue().remembered();
         if self.listens("load-chats") {
             let told = self
                 .emit(
@@ -311,24 +252,13 @@ impl Instance {
                 )
                 .await?;
             if let Some(Value::List(list)) = told.result {
-                self.message_room(list.len(), scope, at)?;
+                self.dialogue().check_room(list.len(), scope, at)?;
                 let entries = list.as_slice().iter();
-                recalled = entries
-                    .map(|message| super::variables::message_of(message, scope, at))
-                    .collect();
+                let entries = entries.map(|message| Entry::read(message, scope, at));
+                recalled = entries.collect();
             }
         }
-        let mut state = self.state();
-        let system = |entry: &Entry| entry.role == "system";
-        let begin = state
-            .messages
-            .iter()
-            .take_while(|entry| system(entry))
-            .count();
-        let place = state.prefix.unwrap_or(begin);
-        state.greeted = (!recalled.is_empty()).then_some(place..place + recalled.len());
-        state.messages.splice(place..place, recalled);
-        state.pending_from = place.min(state.pending_from);
+        self.dialogue().recall(recalled);
         Ok(())
     }
 
@@ -341,11 +271,7 @@ impl Instance {
         if !self.listens("save-chats") {
             return Ok(());
         }
-        let messages = {
-            let state = self.state();
-            let said = state.messages.iter().skip(state.prefix.unwrap_or(0));
-            Value::from(said.map(Entry::value).collect::<Vec<_>>())
-        };
+        let messages = dialogue::values(self.dialogue().conversation());
         let file = Some(Value::from(self.id.as_str()));
         self.emit("save-chats", vec![Some(messages), file], scope, at)
             .await?;
@@ -354,7 +280,7 @@ impl Instance {
 
     /// Fills `[[…]]` of messages that wait for it. Templates of other messages wait on.
     pub(crate) async fn fill_holes(self: &Arc<Self>) -> Result<(), ScriptError> {
-        let waiting = self.state().holes;
+        let waiting = self.dialogue().has_holes();
         match waiting {
             true => self.render_messages().await,
             false => Ok(()),
@@ -363,7 +289,12 @@ impl Instance {
 
     /// Completes all messages, in order.
     pub(crate) async fn render_messages(self: &Arc<Self>) -> Result<(), ScriptError> {
-        self.render_messages_with(None).await
+        // Nearly every instruction asks, and mostly nothing waits.
+        let waiting = self.dialogue().next_waiting();
+        match waiting {
+            Some(_) => self.render_messages_with(None).await,
+            None => Ok(()),
+        }
     }
 
     /// Completes all messages; `data` wins over all other variables, and holes are asked for with
@@ -374,16 +305,8 @@ impl Instance {
     ) -> BoxFuture<'a, Result<(), ScriptError>> {
         Box::pin(async move {
             loop {
-                let next = {
-                    let mut state = self.state();
-                    let from = state.pending_from.min(state.messages.len());
-                    let waiting = state.messages.iter().skip(from).position(Entry::waits);
-                    let next = waiting.map(|offset| from + offset);
-                    state.pending_from = next.unwrap_or(state.messages.len());
-                    next
-                };
+                let next = self.dialogue().next_waiting();
                 let Some(at) = next else {
-                    self.state().holes = false;
                     return Ok(());
                 };
                 boxed(|| self.complete(at, data)).await?;
@@ -393,28 +316,26 @@ impl Instance {
 
     /// Completes one message.
     async fn complete(self: &Arc<Self>, at: usize, data: Option<&Map>) -> Result<(), ScriptError> {
-        let Some(entry) = self.state().messages.get(at).cloned() else {
+        let entry = self.dialogue().messages().get(at).cloned();
+        let Some(entry) = entry else {
             return Ok(());
         };
         // What a hole calls may read the dialogue, and must not find this message waiting.
-        self.change(at, |entry| entry.stage = Stage::Filling);
+        self.dialogue()
+            .change(at, |entry| entry.stage = Stage::Filling);
         if entry.stage == Stage::Holes {
             boxed(|| self.fill(at, &entry, data)).await?;
             // What a model says anew is no repetition.
-            self.state().greeted = None;
+            self.dialogue().said_anew();
         } else {
             let content = self.render_content(&entry, data).await?;
-            self.change(at, |entry| entry.content = content.clone());
+            self.dialogue()
+                .change(at, |entry| entry.content = content.clone());
             self.finish(Some(content));
         }
-        self.change(at, |entry| entry.stage = Stage::Done);
+        self.dialogue()
+            .change(at, |entry| entry.stage = Stage::Done);
         self.completed(at).await
-    }
-
-    pub(crate) fn change(&self, at: usize, how: impl FnOnce(&mut Entry)) {
-        if let Some(entry) = self.state().messages.get_mut(at) {
-            how(entry);
-        }
     }
 
     /// Renders the templates of a message without holes.
@@ -465,36 +386,10 @@ impl Instance {
         })
     }
 
-    /// Takes a greeting out again that an earlier conversation begins with: the script says it
-    /// each time, and it was said.
-    fn was_said(&self, at: usize) -> bool {
-        let mut state = self.state();
-        let Some(said) = state.greeted.clone() else {
-            return false;
-        };
-        let message = state.messages.get(at);
-        let before = state.messages.get(said.start).filter(|_| !said.is_empty());
-        let same = match (message, before) {
-            (Some(message), Some(before)) => {
-                message.role != "user"
-                    && message.role == before.role
-                    && message.content == before.content
-            }
-            _ => false,
-        };
-        if at < said.end || !same {
-            state.greeted = None;
-            return false;
-        }
-        state.messages.remove(at);
-        state.pending_from = state.pending_from.min(at);
-        state.greeted = Some(said.start + 1..said.end);
-        true
-    }
-
     /// A message has its text: those that it is for answer, and the observer hears of it.
     async fn completed(self: &Arc<Self>, at: usize) -> Result<(), ScriptError> {
-        if self.was_said(at) {
+        let repeated = self.dialogue().drop_repeated(at);
+        if repeated {
             return Ok(());
         }
         self.show(at);
@@ -503,49 +398,12 @@ impl Instance {
 
     /// Tells the observer of a message after the hidden beginning.
     pub(crate) fn show(&self, at: usize) {
-        let shown = {
-            let mut state = self.state();
-            let hidden = state.prefix.is_none_or(|prefix| at < prefix);
-            let Some(entry) = state.messages.get_mut(at) else {
-                return;
-            };
-            if hidden || entry.shown || self.caller.is_some() {
-                return;
-            }
-            entry.shown = true;
-            RunEvent::Message {
-                role: entry.name.clone().unwrap_or_else(|| entry.role.clone()),
-                content: said(&entry.content),
-            }
-        };
-        self.world.observer.event(shown);
-    }
-}
-
-/// What an expression of a message gave.
-pub(crate) enum Computed {
-    /// A text that asks to be rendered at once.
-    Template(String),
-    /// A value.
-    Value(Option<Value>),
-}
-
-fn no_message(entry: &Entry, index: i64, length: usize) -> ScriptError {
-    let message = format!("there is no message {index}: the dialogue has {length}");
-    refuse(&entry.scope, entry.span, message)
-}
-
-/// What a message says, for people: media are named, and not written out.
-pub(crate) fn said(content: &Value) -> String {
-    super::parts::told(content).unwrap_or_else(|| print(Some(content)))
-}
-
-/// A value as text: texts as they are, nothing for `null` and `undefined`, else JSON.
-pub(crate) fn print(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::Str(text)) => text.to_string(),
-        Some(value @ (Value::List(_) | Value::Map(_))) => quillet_core::json::to_string(value),
-        Some(other) => crate::expression::to_js_string(other),
+        if self.is_inner() {
+            return;
+        }
+        let shown = self.dialogue().show(at);
+        if let Some(event) = shown {
+            self.world.observer.event(event);
+        }
     }
 }

@@ -2,19 +2,26 @@
 //!
 //! [`Engine::run`] makes an [`instance::Instance`] of a script: its front matter becomes variables,
 //! its functions are declared, its imports bound, then its instructions are done in order
-//! ([`exec`]). Messages wait as templates until somebody reads them ([`messages`], [`fill`]);
-//! models are asked in [`model`]; calls by name go through [`invoke`]. Everything takes `&self`:
-//! branches, listeners and tools may come back in at the same time, and no lock is held over an
-//! await.
+//! ([`control`]). Messages stand in a [`dialogue`] and wait as templates until somebody reads them
+//! ([`messages`], [`fill`]); models are asked in [`asking`]; calls by name go through [`invoke`].
+//! Everything takes `&self`: branches, listeners and tools may come back in at the same time, and
+//! no lock is held over an await.
+//!
+//! `$if`, `$for`, `$while` and `$match` stand in [`control`], `$on` and `$emit` in [`events`],
+//! `$set`, `$get` and the like in [`variables`], files in [`files`], the web in [`web`].
+//! [`directives`] has an arm for each, and does those that are short.
 
+mod asking;
 mod budget;
+mod code;
 mod control;
+mod dialogue;
 mod directives;
 mod dry;
 mod engine;
 mod events;
-mod exec;
 mod expressions;
+mod failure;
 mod files;
 mod fill;
 mod functions;
@@ -24,12 +31,13 @@ mod instance;
 mod invoke;
 mod kept;
 mod languages;
+mod lock;
+mod media;
 mod messages;
-mod meter;
-mod model;
 mod params;
+mod parsed;
 mod parts;
-mod request;
+mod print;
 mod scope;
 mod scripts;
 mod session;
@@ -39,7 +47,6 @@ mod templates;
 mod tools;
 mod values;
 mod variables;
-mod watch;
 mod web;
 
 use std::sync::Arc;

@@ -6,8 +6,12 @@ use quillet_core::{Map, Table, Value};
 use quillet_yaml::Node;
 
 use super::Input;
+use crate::error::ScriptError;
 use crate::js::Parameter;
 use crate::syntax::Call;
+
+/// What a call gives.
+pub(super) type Outcome = Result<Option<Value>, ScriptError>;
 
 /// The evaluated arguments of one call.
 #[derive(Clone, Debug, Default)]

@@ -6,12 +6,14 @@ use quillet_core::{BoxFuture, Map, Span, Table, Value};
 use quillet_yaml::{Data, Node};
 use tokio::task::JoinSet;
 
-use super::control::Flow;
+use super::Input;
+use super::asking::Asker;
+use super::control::{Flow, Frame};
+use super::dialogue::{Entry, Stage};
+use super::failure::{broke, input_error, limit, refuse};
 use super::instance::Instance;
 use super::params::Params;
 use super::scope::Scope;
-use super::state::{Entry, Stage};
-use super::{Input, budget};
 use crate::answer::{InputProblem, Inputs};
 use crate::error::{ErrorKind, ScriptError};
 use crate::library::{Resolved, resolve};
@@ -114,7 +116,7 @@ impl Instance {
                 content => {
                     entry.content = content;
                     entry.stage = Stage::Template;
-                    self.state().messages.push(entry);
+                    self.dialogue().push(entry);
                 }
             }
         }
@@ -131,15 +133,15 @@ impl Instance {
             .get("input")
             .cloned()
             .unwrap_or_default();
-        let refuse = |problems| self.input_error(problems, scope, at);
-        let inputs = Inputs::read(&declared).map_err(refuse)?;
+        let wrong = |problems| self.input_error(problems, scope, at);
+        let inputs = Inputs::read(&declared).map_err(wrong)?;
         let (input, left) = placed(input, &inputs);
         if let (None, Input::Named(given)) = (&self.caller, &input)
             && let Some(problem) = inputs.misspelt(given, &self.resolved.config)
         {
-            return Err(refuse(vec![problem]));
+            return Err(wrong(vec![problem]));
         }
-        let bound = inputs.bind(input, &self.resolved.config).map_err(refuse)?;
+        let bound = inputs.bind(input, &self.resolved.config).map_err(wrong)?;
         let open = self.unprotected();
         let mut state = self.state();
         // What a script may be given is there, were it not given: `?=lang` is `undefined` then.
@@ -187,10 +189,10 @@ impl Instance {
         };
         for script in self.resolved.bodies.iter().rev() {
             if let Some(node) = script.config.get("input").filter(|node| declares(node)) {
-                return super::values::input_error(&script.source, node.span, problems);
+                return input_error(&script.source, node.span, problems);
             }
         }
-        super::values::input_error(&scope.source, at, problems)
+        input_error(&scope.source, at, problems)
     }
 
     /// Keys that the author lets callers set all the same.
@@ -220,8 +222,9 @@ impl Instance {
             let items = self.resolved.script.body.items.iter();
             let end = items.map(|item| item.span).next_back().unwrap_or_default();
             self.state().closing = true;
-            let value = self.ask_and_push(Map::default(), &scope, end).await?;
-            self.finish(value);
+            let asker = Asker::new(self, &scope, end);
+            let value = asker.next_message(Map::default()).await?;
+            self.finish(Some(value));
         }
         self.saved(&self.root(), Span::default()).await?;
         Ok(())
@@ -232,13 +235,14 @@ impl Instance {
         for (index, script) in self.resolved.bodies.iter().enumerate() {
             let scope = Scope::of(&script.source);
             let last = index + 1 == self.resolved.bodies.len();
-            match self.block(&script.body, &scope).await? {
+            match Frame::new(self, &scope).block(&script.body).await? {
                 Flow::Return if last || self.world.exits() => return Ok(true),
                 Flow::Next | Flow::Return => {}
                 Flow::Break(at) | Flow::Continue(at) => return Err(no_loop(&scope, at)),
             }
         }
-        if self.state().prefix.is_none() {
+        let begun = self.dialogue().prefix().is_some();
+        if !begun {
             self.recall(&self.root(), Span::default()).await?;
         }
         self.put_given().await?;
@@ -252,12 +256,7 @@ impl Instance {
         };
         self.render_messages().await?;
         let entry = Entry::done("user", given, self.root(), Span { start: 0, end: 0 });
-        let index = {
-            let mut state = self.state();
-            state.messages.push(entry);
-            state.pending_from = state.messages.len();
-            state.messages.len() - 1
-        };
+        let index = self.dialogue().say(entry);
         self.show(index);
         Ok(())
     }
@@ -268,12 +267,13 @@ impl Instance {
         if self.flag("autoRunLLMIfPromptAvailable") == Some(false) {
             return false;
         }
-        let state = self.state();
-        let Some(last) = state.messages.last() else {
+        let asked = self.state().asked;
+        let dialogue = self.dialogue();
+        let Some(last) = dialogue.messages().last() else {
             return false;
         };
         // What the script of a dialogue says last is its greeting, and waits for an answer.
-        last.role == "user" || (!state.asked && !self.world.talks)
+        last.role == "user" || (!asked && !self.world.talks)
     }
 
     /// Finds a script by the name that this one gives it.
@@ -316,7 +316,7 @@ impl Instance {
                     self.of_caller(&mut error, scope, at);
                     error
                 })?,
-                _ => return Err(budget::broke(scope, at)),
+                _ => return Err(broke(scope, at)),
             };
             let hidden = std::mem::take(&mut inner.state().hidden);
             self.state().coming = hidden;
@@ -390,7 +390,7 @@ impl Instance {
             let mut chain = self.chain.clone();
             chain.push(crate::library::id(&script).to_owned());
             let message = format!("scripts call each other {most} deep: {}", shortened(&chain));
-            return Err(budget::limit(scope, at, message, "limits.depth"));
+            return Err(limit(scope, at, message, "limits.depth"));
         }
         let library = self.world.engine.library.clone();
         let resolved = resolve(script, &*library).await?;
@@ -438,7 +438,7 @@ impl Instance {
 /// `$break` or `$continue` that no loop is around.
 fn no_loop(scope: &Scope, at: Span) -> ScriptError {
     let message = "`$break` and `$continue` belong into the `do` of a loop";
-    super::values::refuse(scope, at, message)
+    refuse(scope, at, message)
 }
 
 /// A message of `prompt.messages`: `{role, content}`, or in short `{role: text}` or a text.

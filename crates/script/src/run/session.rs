@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use quillet_core::{Map, Span, Value};
 
+use super::asking::Asker;
+use super::control::Frame;
+use super::dialogue::Entry;
 use super::instance::Instance;
 use super::scope::Scope;
-use super::state::Entry;
 use super::{Engine, Job, Outcome};
 use crate::error::{ErrorKind, ScriptError};
 use crate::library::resolve;
@@ -69,12 +71,7 @@ impl Session {
             self.instance.root(),
             Span::default(),
         );
-        let index = {
-            let mut state = self.instance.state();
-            state.messages.push(entry);
-            state.pending_from = state.messages.len();
-            state.messages.len() - 1
-        };
+        let index = self.instance.dialogue().say(entry);
         self.instance.show(index);
         self.answer(draft).await
     }
@@ -90,10 +87,10 @@ impl Session {
     async fn answer(&self, draft: Draft<'_>) -> Result<Outcome, ScriptError> {
         let scope = self.instance.root();
         let end = Span::default();
-        let value = self.instance.ask_and_push(Map::default(), &scope, end);
-        let value = value.await?;
+        let asker = Asker::new(&self.instance, &scope, end);
+        let value = asker.next_message(Map::default()).await?;
         draft.keep();
-        self.instance.finish(value);
+        self.instance.finish(Some(value));
         self.instance.saved(&scope, end).await?;
         Ok(self.outcome())
     }
@@ -127,7 +124,8 @@ impl Session {
             diagnostics,
             ..ScriptError::plain(ErrorKind::Script, TYPED, "")
         })?;
-        self.instance.item(&item, &Scope::of(&source)).await?;
+        let scope = Scope::of(&source);
+        Frame::new(&self.instance, &scope).item(&item).await?;
         Ok(())
     }
 
@@ -163,7 +161,7 @@ struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     fn new(instance: &'a Instance) -> Self {
-        let before = instance.state().messages.len();
+        let before = instance.dialogue().messages().len();
         Draft {
             instance,
             before,
@@ -179,9 +177,7 @@ impl<'a> Draft<'a> {
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
         if !self.kept {
-            let mut state = self.instance.state();
-            state.messages.truncate(self.before);
-            state.pending_from = state.pending_from.min(self.before);
+            self.instance.dialogue().truncate(self.before);
         }
     }
 }

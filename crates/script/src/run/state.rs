@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use quillet_core::{Map, Span, Table, Value};
 
-use super::events::Listener;
-use super::group::Partner;
+use super::code::InPython;
 use super::instance::Instance;
-use super::languages::InPython;
 use super::scope::Scope;
+use crate::call::OUTSIDE_PARAMETERS;
 use crate::js::{Target, Wasm};
 use crate::syntax::Script;
-use crate::text::bias::Bias;
 
-/// The variables, messages and functions of one running script.
+/// The variables and functions of one running script. Its messages stand in its dialogue.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// Front matter, arguments and what `$set` wrote.
@@ -29,14 +27,6 @@ pub(crate) struct State {
     pub(crate) authored: HashSet<Arc<str>>,
     /// Names in `prompt` that a model answered: they are no parameters of the next call.
     pub(crate) answered: HashSet<Arc<str>>,
-    /// The dialogue.
-    pub(crate) messages: Vec<Entry>,
-    /// Whether a message waits for its holes to be filled.
-    pub(crate) holes: bool,
-    /// No message before this one waits for anything.
-    pub(crate) pending_from: usize,
-    /// How many messages every dialogue begins with, once the first separator was met.
-    pub(crate) prefix: Option<usize>,
     /// `LatestResult`.
     pub(crate) last: Option<Value>,
     /// What a chain passes on, where it is not `last`: the answer alone of a message around it.
@@ -55,10 +45,6 @@ pub(crate) struct State {
     pub(crate) arguments: Map,
     /// What the caller said that no input takes.
     pub(crate) given: Option<Value>,
-    /// An earlier conversation, for when the hidden beginning is there.
-    pub(crate) recalled: Vec<Entry>,
-    /// Where that conversation stands, from the message on that the script may say once more.
-    pub(crate) greeted: Option<std::ops::Range<usize>>,
     /// Depth of events whose listeners caused further events.
     pub(crate) events: usize,
     /// Whether the next call takes the last result (`$pipe`, `|`).
@@ -96,101 +82,34 @@ pub(crate) enum Callable {
     Foreign(Arc<Instance>, Box<Callable>),
 }
 
-/// A message of the dialogue.
+/// The listeners of an event.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    /// Whose it is.
-    pub(crate) role: String,
-    /// The speaker, where it is not the role.
-    pub(crate) name: Option<String>,
-    /// The recipients; empty for everybody.
-    pub(crate) to: Vec<String>,
-    /// Whether only those that it is for see it.
-    pub(crate) private: bool,
-    /// What it says.
-    pub(crate) content: Value,
-    /// What is still to be done with it.
-    pub(crate) stage: Stage,
-    /// The names that were bound where it was written.
-    pub(crate) scope: Scope,
-    /// Its place there.
-    pub(crate) span: Span,
-    /// The format of its template, where it is not the script's.
-    pub(crate) format: Option<String>,
-    /// Words that its marks make likelier or rarer in answers.
-    pub(crate) biases: Vec<Bias>,
-    /// What the model thought before it.
-    pub(crate) thinking: Option<String>,
-    /// Whether it was reported to the observer.
-    pub(crate) shown: bool,
+pub(crate) struct Listener {
+    pub(super) callback: Callback,
+    pub(super) once: bool,
+    /// Whether the script goes on when it fails (`onError: ignore`).
+    pub(super) lenient: bool,
+    /// What tells two listeners apart, for `$once`.
+    pub(super) number: u64,
 }
 
-/// How far a message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// It is a template: rendered when a model is asked or a directive reads it.
-    Template,
-    /// It has `[[…]]`: filled at the next instruction.
-    Holes,
-    /// Its holes are being filled.
-    Filling,
-    /// It is what it is.
-    Done,
+/// What is called.
+#[derive(Clone, Debug)]
+pub(crate) enum Callback {
+    /// A function of the script by its name: can be taken away again.
+    Named(String),
+    /// A function without a name.
+    Function(Callable),
+    /// An expression over `event`, `arg1` and `args`.
+    Expression(Arc<str>, Scope, Span),
 }
 
-impl Entry {
-    /// A message that is complete.
-    pub(crate) fn done(role: impl Into<String>, content: Value, scope: Scope, span: Span) -> Self {
-        Entry {
-            role: role.into(),
-            name: None,
-            to: Vec::new(),
-            private: false,
-            content,
-            stage: Stage::Done,
-            scope,
-            span,
-            format: None,
-            biases: Vec::new(),
-            thinking: None,
-            shown: false,
-        }
-    }
-
-    /// Whether there is something to do before anybody can read it.
-    pub(crate) fn waits(&self) -> bool {
-        matches!(self.stage, Stage::Template | Stage::Holes)
-    }
-
-    /// Its text, if it is one.
-    pub(crate) fn text(&self) -> &str {
-        self.content.as_str().unwrap_or_default()
-    }
-
-    /// As scripts see it: `{role, content, …}`.
-    pub(crate) fn value(&self) -> Value {
-        let mut table = Table::default();
-        table.insert("role".into(), Value::from(self.role.as_str()));
-        table.insert("content".into(), self.content.clone());
-        if let Some(name) = &self.name {
-            table.insert("name".into(), Value::from(name.as_str()));
-        }
-        if !self.to.is_empty() {
-            let to: Vec<Value> = self
-                .to
-                .iter()
-                .map(|name| Value::from(name.as_str()))
-                .collect();
-            table.insert("toRole".into(), Value::from(to));
-        }
-        if self.private {
-            table.insert("private".into(), Value::Bool(true));
-        }
-        if let Some(thinking) = &self.thinking {
-            table.insert("thinking".into(), Value::from(thinking.as_str()));
-        }
-        Value::Map(Map::new(table))
-    }
+/// A script that others talk to: started, and as long as its own messages.
+#[derive(Clone, Debug)]
+pub(crate) struct Partner {
+    pub(super) instance: Arc<Instance>,
+    /// How many messages it began with.
+    pub(super) own: usize,
 }
 
 impl State {
@@ -225,15 +144,10 @@ impl State {
         }
     }
 
-    /// All messages as scripts see them.
-    pub(crate) fn message_values(&self) -> Value {
-        Value::from(self.messages.iter().map(Entry::value).collect::<Vec<_>>())
-    }
-
     /// The `prompt` object as scripts see it.
-    pub(crate) fn prompt_value(&self) -> Value {
+    pub(crate) fn prompt_value(&self, messages: Value) -> Value {
         let mut table = self.prompt.clone();
-        table.insert("messages".into(), self.message_values());
+        table.insert("messages".into(), messages);
         Value::Map(Map::new(table))
     }
 
@@ -285,13 +199,42 @@ impl State {
         self.prompt = prompt;
     }
 
-    /// Where a message index points: from the end if negative.
-    pub(crate) fn index(&self, index: i64) -> Option<usize> {
-        let length = self.messages.len();
-        let at = match usize::try_from(index) {
-            Ok(at) => at,
-            Err(_) => length.checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?,
-        };
-        (at < length).then_some(at)
+    /// A setting of the front matter, of `$set` or of the prompt.
+    pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
+        self.prompt.get(name).or_else(|| self.variables.get(name))
+    }
+
+    /// The parameters of a call of a model by their rank: its own, `prompt`, `parameters`; those of
+    /// whoever runs the script win over all.
+    pub(crate) fn call_parameters(&self, own: &Map, outside: &Map, stream: bool) -> Map {
+        let mut table = Table::default();
+        for name in OUTSIDE_PARAMETERS {
+            if let Some(value) = self.variables.get(name) {
+                table.insert(name.into(), value.clone());
+            }
+        }
+        if let Some(stream) = self.variables.get("llmStream") {
+            table.insert("stream".into(), stream.clone());
+        }
+        let pair = |(key, value): (&Arc<str>, &Value)| (key.clone(), value.clone());
+        table.extend(self.parameters.iter().map(pair));
+        let prompt = self.prompt.iter();
+        let prompt = prompt.filter(|(name, _)| !self.answered.contains(*name));
+        table.extend(prompt.map(pair));
+        table.extend(own.iter().map(pair));
+        table.extend(outside.iter().map(pair));
+        table.entry("stream".into()).or_insert(Value::Bool(stream));
+        Map::new(table)
+    }
+
+    /// The bytes of what it holds in memory, about.
+    pub(crate) fn weight(&self) -> usize {
+        let tables = [&self.variables, &self.prompt, &self.parameters];
+        let tables = tables.into_iter().chain(self.contexts.values());
+        let fields = tables.flatten();
+        let fields = fields.map(|(name, value)| value.weight().saturating_add(name.len()));
+        let last = [&self.last, &self.answer].into_iter().flatten();
+        let all = fields.chain(last.map(Value::weight));
+        all.fold(0, usize::saturating_add)
     }
 }

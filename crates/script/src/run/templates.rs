@@ -1,17 +1,19 @@
-//! Functions of a script, as its templates call them.
+//! Templates of a script: what they see of it, and the functions that they call.
 
 use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Span, Value};
+use quillet_core::{BoxFuture, Map, Span, Table, Value};
 use quillet_template::{Arguments, CallError, Functions};
 
+use super::dialogue::{self, Entry};
 use super::instance::Instance;
 use super::scope::Scope;
 use super::state::Callable;
 use crate::error::{ErrorKind, ScriptError};
+use crate::expression::Found;
 use crate::library::Spot;
 use crate::syntax::Text;
-use crate::text::template::TemplateError;
+use crate::text::template::{Job as TemplateJob, TemplateError};
 
 /// What a template can call: functions declared with `!fn#`, and those imported for templates.
 #[derive(Debug)]
@@ -81,9 +83,141 @@ impl Functions for TemplateFunctions {
 }
 
 impl Instance {
+    /// Renders a template where it stands as a value.
+    pub(crate) async fn render(
+        self: &Arc<Self>,
+        text: &str,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<String, ScriptError> {
+        self.render_template(text, None, None, scope, at).await
+    }
+
+    /// Renders a message's text.
+    pub(super) async fn render_entry(
+        self: &Arc<Self>,
+        entry: &Entry,
+        text: &str,
+        data: Option<&Map>,
+    ) -> Result<String, ScriptError> {
+        self.render_template(
+            text,
+            entry.format.as_deref(),
+            data,
+            &entry.scope,
+            entry.span,
+        )
+        .await
+    }
+
+    /// Renders a text in a format, the script's where none is named; `data` wins.
+    pub(crate) async fn render_template(
+        self: &Arc<Self>,
+        text: &str,
+        format: Option<&str>,
+        data: Option<&Map>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<String, ScriptError> {
+        let own = self.setting("templateFormat");
+        let format = format
+            .or(own.as_ref().and_then(Value::as_str))
+            .unwrap_or("hf");
+        let templates = &self.world.templates;
+        if !templates.needs_rendering(text, format) {
+            return Ok(text.to_owned());
+        }
+        let variables = self.template_variables(text, data, scope);
+        let functions = TemplateFunctions::new(self.clone(), scope.clone(), at);
+        // A value that stands in the way of an author's template of the same name is data.
+        let covered = |name: &str| {
+            data.is_some_and(|data| data.get(name).is_some()) || scope.get(name).is_some()
+        };
+        let authored = |name: &str| !covered(name) && self.state().authored.contains(name);
+        let declared = |name: &str| !matches!(self.lookup(name, scope), Found::Missing);
+        let job = TemplateJob {
+            format,
+            text,
+            variables: &variables,
+            functions: &functions,
+            limits: &self.world.template_limits,
+            authored: &authored,
+            declared: &declared,
+        };
+        let rendered = templates.render(&job).await;
+        rendered.map_err(|problem| self.template_error(problem, text, scope, at))
+    }
+
+    /// Everything that a template can name.
+    fn template_variables(&self, text: &str, data: Option<&Map>, scope: &Scope) -> Map {
+        let state = self.state();
+        // What a script may see of the environment stands behind all of its own.
+        let environment = &self.world.environment;
+        let mut table = environment.to_table();
+        table.insert("ENV".into(), Value::Map(environment.clone()));
+        table.insert("id".into(), Value::from(self.id.as_str()));
+        table.extend(
+            state
+                .variables
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
+        table.extend(
+            state
+                .prompt
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
+        if let Some(last) = state.latest(text) {
+            table.entry("LatestResult".into()).or_insert(last);
+        }
+        // The dialogue is long, and few templates speak of it.
+        let prompt = match text.contains("messages") {
+            true => state.prompt_value(dialogue::values(self.dialogue().messages())),
+            false => Value::Map(Map::new(state.prompt.clone())),
+        };
+        table.insert("prompt".into(), prompt);
+        table.insert(
+            "parameters".into(),
+            Value::Map(Map::new(state.parameters.clone())),
+        );
+        // What follows locks the state itself.
+        drop(state);
+        if text.contains("output") {
+            self.describe_output(&mut table);
+        }
+        for name in ["__dirname", "__filename", "stats"] {
+            if !table.contains_key(name)
+                && let Found::Value(value) = self.lookup(name, scope)
+            {
+                table.insert(name.into(), value);
+            }
+        }
+        table.extend(scope.bound());
+        if let Some(data) = data {
+            table.extend(data.iter().map(|(key, value)| (key.clone(), value.clone())));
+        }
+        Map::new(table)
+    }
+
+    /// `{{output}}` is the schema in words, unless `naturalOutput` is false.
+    fn describe_output(&self, table: &mut Table) {
+        let natural = self.state().parameters.get("naturalOutput").cloned();
+        if natural == Some(Value::Bool(false)) {
+            return;
+        }
+        if let Some(schema) = table
+            .get("output")
+            .filter(|schema| schema.as_map().is_some())
+        {
+            let words = crate::answer::describe(&schema.into());
+            table.insert("output".into(), Value::from(words));
+        }
+    }
+
     /// A failed template with its place in the script: in the text where that stands in the file as
     /// it is, or else the text itself.
-    pub(super) fn template_error(
+    fn template_error(
         &self,
         problem: TemplateError,
         text: &str,

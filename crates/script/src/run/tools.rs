@@ -7,6 +7,7 @@ use quillet_agent::Permissions;
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Span, Value};
 
+use super::failure::refuse;
 use super::instance::Instance;
 use super::params::Params;
 use super::scope::Scope;
@@ -66,7 +67,7 @@ impl Instance {
                 && self.world.engine.tools.tool(&wanted.id).is_none()
                 && self.find(&wanted.id, scope, at).await?.is_none()
             {
-                return Err(self.unknown_call(&wanted.id, scope, at).await);
+                return Err(self.unknown_call(&wanted.id, scope, at));
             }
         }
         Ok(())
@@ -142,7 +143,7 @@ impl Instance {
             } else if let Some(tool) = self.world.engine.tools.tool(&wanted.id) {
                 tools.push(tool);
             } else {
-                return Err(self.unknown_call(&wanted.id, scope, at).await);
+                return Err(self.unknown_call(&wanted.id, scope, at));
             }
         }
         Ok(tools)
@@ -155,8 +156,8 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<Arc<dyn Tool>, ScriptError> {
-        let mut spec = script_spec(&script, &wanted.id)
-            .map_err(|message| super::values::refuse(scope, at, message))?;
+        let mut spec =
+            script_spec(&script, &wanted.id).map_err(|message| refuse(scope, at, message))?;
         if let Some(title) = wanted.title {
             spec.description = title;
         }

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use quillet_core::{BoxFuture, Map, Span, Table, Value};
 use quillet_yaml::{Data, Node, Style};
 
-use super::expressions::fail;
 use super::instance::Instance;
-use super::messages::print;
 use super::params::Params;
+use super::print::print;
 use super::scope::Scope;
-use crate::answer::{Choice, InputProblem};
+use crate::answer::Choice;
 use crate::argument::{self, Argument, ArgumentValue, Arguments, Slot, Words};
 use crate::error::{ErrorKind, ScriptError};
-use crate::syntax::{Source, Text};
+use crate::syntax::Text;
 use crate::text::prefix::{self, Form, Position};
 use crate::text::template::UNKNOWN_NAME;
 
@@ -215,7 +214,7 @@ impl Instance {
 
     /// A text with its templates rendered and its calls made. A text that is one call alone is
     /// that call's value, not its text.
-    pub(crate) async fn filled(
+    async fn filled(
         self: &Arc<Self>,
         text: &str,
         at: Span,
@@ -234,7 +233,7 @@ impl Instance {
         };
         let root = name.split('.').next().unwrap_or(name);
         if !self.can_call(root) {
-            return Err(self.no_call(&format!("${name}"), scope, at));
+            return Err(self.unknown_call(&format!("${name}"), scope, at));
         }
         let why = "this is a text: a call in a value is an expression";
         let finding = scope.source.warning("script.text", why, at);
@@ -277,30 +276,4 @@ fn content_of(value: &Value) -> Value {
         Some(content) => content.clone(),
         None => value.clone(),
     }
-}
-
-/// That a node is not what a directive takes.
-pub(crate) fn refuse(scope: &Scope, at: Span, message: impl Into<String>) -> ScriptError {
-    fail(scope, at, "script.invalid", message.into())
-}
-
-/// The same, with the fix.
-pub(crate) fn refuse_with(scope: &Scope, at: Span, why: String, help: String) -> ScriptError {
-    let finding = scope.source.error("script.invalid", why, at).help(help);
-    ScriptError::new(ErrorKind::Script, finding)
-}
-
-/// Arguments that do not fit a script.
-pub(crate) fn input_error(source: &Source, at: Span, problems: Vec<InputProblem>) -> ScriptError {
-    let findings = problems.into_iter().map(|problem| {
-        let message = format!("`{}`: {}", problem.field, problem.message);
-        let finding = source.error(ErrorKind::Input.code(), message, at);
-        match problem.help {
-            Some(help) => finding.help(help),
-            None => finding,
-        }
-    });
-    let mut error = ScriptError::plain(ErrorKind::Input, &source.name, "the arguments do not fit");
-    error.diagnostics = findings.collect();
-    error
 }

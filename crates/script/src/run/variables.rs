@@ -5,15 +5,17 @@ use std::sync::Arc;
 use quillet_core::{Map, Span, Table, Value};
 use quillet_yaml::Node;
 
-use super::directives::Outcome;
+use super::dialogue::{self, Entry};
+use super::failure::{refuse, refuse_with};
 use super::instance::Instance;
 use super::kept;
-use super::messages::print;
-use super::params::Params;
+use super::params::{Outcome, Params};
+use super::print::print;
 use super::scope::Scope;
-use super::state::Entry;
-use super::values::{is_function, refuse};
+use super::values::is_function;
+use crate::call::Settings;
 use crate::error::ScriptError;
+use crate::expression::Found;
 use crate::expression::path::{self, Step};
 
 impl Instance {
@@ -65,7 +67,7 @@ impl Instance {
     }
 
     /// Gives what a key path leads to a value.
-    pub(super) fn set_path(
+    fn set_path(
         &self,
         name: &str,
         value: Option<Value>,
@@ -132,19 +134,14 @@ impl Instance {
             return Ok(());
         };
         // Before they are looked at: each of them takes more room as a message.
-        self.message_room(list.len(), scope, at)?;
-        let mut state = self.state();
-        if *messages == state.message_values() {
+        let mut dialogue = self.dialogue();
+        dialogue.check_room(list.len(), scope, at)?;
+        if *messages == dialogue::values(dialogue.messages()) {
             return Ok(());
         }
-        state.messages = list
-            .as_slice()
-            .iter()
-            .map(|value| message_of(value, scope, at))
-            .collect();
-        state.pending_from = state.messages.len();
-        let length = state.messages.len();
-        state.prefix = state.prefix.map(|prefix| prefix.min(length));
+        let entries = list.as_slice().iter();
+        let entries = entries.map(|value| Entry::read(value, scope, at));
+        dialogue.replace(entries.collect());
         Ok(())
     }
 
@@ -205,7 +202,7 @@ impl Instance {
             ));
         };
         match self.lookup(first, scope) {
-            crate::expression::Found::Value(value) => Ok(path::get(&value, more).cloned()),
+            Found::Value(value) => Ok(path::get(&value, more).cloned()),
             _ => Ok(None),
         }
     }
@@ -241,6 +238,24 @@ impl Instance {
         let list = Value::from(list);
         self.set_path(&name, Some(list.clone()), scope, at)?;
         Ok(Some(list))
+    }
+
+    /// A setting of a model that is nearly one, and no variable of the script either.
+    pub(super) fn refuse_misspelt<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str>,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        for name in names {
+            let variable = || matches!(self.lookup(name, scope), Found::Value(_));
+            if let Some(near) = Settings::meant(name).filter(|_| !variable()) {
+                let why = format!("a model has no setting `{name}`");
+                let help = format!("did you mean `{near}`?");
+                return Err(refuse_with(scope, at, why, help));
+            }
+        }
+        Ok(())
     }
 
     /// `$ctx`: what this script keeps with whoever called it.
@@ -287,29 +302,4 @@ fn get_paths(params: &Params) -> Vec<String> {
         }
     }
     paths
-}
-
-/// A message as a script wrote it.
-pub(super) fn message_of(value: &Value, scope: &Scope, at: Span) -> Entry {
-    let text = |key: &str| {
-        value
-            .as_map()
-            .and_then(|map| map.get(key))
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
-    let content = value
-        .as_map()
-        .and_then(|map| map.get("content"))
-        .unwrap_or(value)
-        .clone();
-    let mut entry = Entry::done(
-        text("role").unwrap_or_else(|| "user".to_owned()),
-        content,
-        scope.clone(),
-        at,
-    );
-    entry.name = text("name");
-    entry.thinking = text("thinking");
-    entry
 }

@@ -7,11 +7,10 @@ use base64::engine::general_purpose::STANDARD;
 use quillet_core::web::{WebAnswer, WebRequest};
 use quillet_core::{Map, Span, Value};
 
-use super::directives::Outcome;
+use super::failure::refuse;
 use super::instance::Instance;
-use super::params::Params;
+use super::params::{Outcome, Params};
 use super::scope::Scope;
-use super::values::refuse;
 use crate::error::{ErrorKind, ScriptError};
 
 impl Instance {

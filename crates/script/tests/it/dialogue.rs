@@ -106,6 +106,24 @@ fn a_greeting_that_was_said_is_not_said_again() {
     hold(cases);
 }
 
+/// `$llm` is `$AI`: a hole that waits is what is asked, with the parameters of the directive.
+#[test]
+fn an_alias_fills_the_hole_that_waits() {
+    let cases = ["AI", "llm"].map(|name| {
+        let call = format!("${name}: {{temperature: 0.5}}");
+        json!({
+            "id": name,
+            "files": {"main.ai.yaml": format!("user: x\nassistant: '[[X]]'\n{call}\n")},
+            "run": "main.ai.yaml",
+            "expect": {
+                "request_count": 1,
+                "request_options": {"0": {"temperature": 0.5}},
+            },
+        })
+    });
+    hold(cases.into_iter());
+}
+
 /// An expression that listens has the arguments by the names that the language page gives them.
 #[test]
 fn expressions_that_listen_name_their_arguments() {

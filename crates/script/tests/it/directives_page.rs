@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use quillet_script::answer::Inputs;
-use quillet_script::library::directives::{DIRECTIVES, Directive, Form};
+use quillet_script::directive::{Directive, DirectiveSpec, Form};
 use quillet_script::library::{Builtin, Library};
 
 const HEAD: &str = "# Directives and built-in scripts
@@ -35,7 +35,7 @@ They are called as any other: `-> translator(lang=\"German\")`, `[[@file(notes.t
 /// The whole page.
 pub(crate) fn page() -> String {
     let mut page = HEAD.to_owned();
-    for directive in DIRECTIVES {
+    for directive in Directive::ALL.iter().map(|known| known.spec()) {
         let names = std::iter::once(&directive.name).chain(directive.aliases);
         let names: Vec<String> = names.map(|name| format!("`${name}`")).collect();
         let notes: Vec<String> = directive.notes.iter().map(u16::to_string).collect();
@@ -72,7 +72,7 @@ pub(crate) fn page() -> String {
     page
 }
 
-fn parameters(directive: &Directive) -> String {
+fn parameters(directive: &DirectiveSpec) -> String {
     let own = directive.parameters.iter();
     let own = own.map(|parameter| named(parameter.name, parameter.required, parameter.doc));
     let mut all: Vec<String> = own.collect();

@@ -48,7 +48,7 @@ fn show_item(item: &Item) -> String {
 
 fn show_call(call: &Call) -> String {
     let sign = match call.target {
-        Target::Directive => "$",
+        Target::Directive(_) | Target::Function => "$",
         Target::Script => "@",
         Target::Tool => "tool:",
     };

@@ -2,6 +2,7 @@
 
 use quillet_core::Span;
 
+use crate::directive::Directive;
 use crate::reader;
 
 /// What could stand somewhere, and the bytes of it that are there already.
@@ -112,7 +113,7 @@ fn instruction(line: &str) -> Option<Found> {
         return Some(called(link, Wanted::Script));
     }
     if row.starts_with('$') {
-        return directive(row);
+        return called_directive(row);
     }
     if let Some(pattern) = row
         .strip_prefix(':')
@@ -136,7 +137,7 @@ fn instruction(line: &str) -> Option<Found> {
 }
 
 /// `$`, `$pri`, `$if(`, `$if: `, `$exec: {id: `.
-fn directive(row: &str) -> Option<Found> {
+fn called_directive(row: &str) -> Option<Found> {
     let name_end = row.find(|c: char| !(c.is_alphanumeric() || "_$|.".contains(c)));
     let Some(end) = name_end else {
         return Some((row.len(), Wanted::Call));
@@ -144,13 +145,14 @@ fn directive(row: &str) -> Option<Found> {
     let name = row.get(1..end)?.trim_start_matches('|');
     let rest = row.get(end..)?;
     let last = rest.rsplit([',', '(', '{']).next().unwrap_or(rest);
-    if name == "exec"
+    let directive = Directive::named(name);
+    if directive == Some(Directive::Exec)
         && let Some((key, value)) = last.split_once([':', '='])
         && matches!(key.trim(), "id" | "filename" | "")
     {
         return Some((unquoted(value).len(), Wanted::Script));
     }
-    if name == "tool" {
+    if directive == Some(Directive::Tool) {
         return Some((
             unquoted(last).trim_start_matches(':').trim_start().len(),
             Wanted::Tool,
@@ -160,11 +162,13 @@ fn directive(row: &str) -> Option<Found> {
     if rest.starts_with(['(', '（']) && !in_quotes(rest) {
         return Some((word, Wanted::Parameter(name.to_owned())));
     }
-    let condition = matches!(
-        name,
-        "if" | "while" | "match" | "for" | "get" | "echo" | "print" | "ret"
+    use Directive::{Echo, For, Get, If, Match, Print, Ret, While};
+    let names_variables = matches!(
+        directive,
+        Some(If | While | Match | For | Get | Echo | Print | Ret)
     );
-    (rest.starts_with(':') && condition && !in_quotes(rest)).then_some((word, Wanted::Variable))
+    (rest.starts_with(':') && names_variables && !in_quotes(rest))
+        .then_some((word, Wanted::Variable))
 }
 
 /// The last link of a chain.

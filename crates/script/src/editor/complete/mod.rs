@@ -10,7 +10,7 @@ use quillet_core::Span;
 use super::hover::value_of;
 use super::marks::{MarkKind, marks};
 use super::{Around, Document, keys, words};
-use crate::library::directives::{DIRECTIVES, Directive, Form};
+use crate::directive::{Directive, DirectiveSpec, Form};
 use crate::library::import::bare_name;
 use crate::reader;
 
@@ -133,7 +133,7 @@ impl List {
 }
 
 fn directives(list: &mut List, sign: &str) {
-    for known in DIRECTIVES {
+    for known in Directive::ALL.iter().map(|known| known.spec()) {
         for name in [known.name].iter().chain(known.aliases) {
             let label = format!("{sign}{name}");
             let kind = CompletionKind::Directive;
@@ -149,7 +149,7 @@ fn directives(list: &mut List, sign: &str) {
 }
 
 /// A directive as it is mostly written.
-fn written(known: &Directive, label: &str) -> String {
+fn written(known: &DirectiveSpec, label: &str) -> String {
     match known.form {
         Form::Blocks(_) | Form::Patterns => format!("{label}:"),
         Form::InLoop => label.to_owned(),
@@ -159,8 +159,8 @@ fn written(known: &Directive, label: &str) -> String {
 }
 
 fn parameters(list: &mut List, name: &str, document: &Document) {
-    if let Some(known) = crate::library::directives::directive(name) {
-        for parameter in known.parameters {
+    if let Some(known) = Directive::named(name) {
+        for parameter in known.spec().parameters {
             let detail = if parameter.required { "required" } else { "" };
             let insert = format!("{}=", parameter.name);
             list.insert(

@@ -6,6 +6,7 @@ use quillet_core::Span;
 use quillet_yaml::{Entry, Node};
 
 use super::{Document, holds, keys};
+use crate::directive::Directive;
 use crate::library::check::place::text_of;
 use crate::library::import::bare_name;
 use crate::syntax::{Block, Call, Function, ItemKind, Message, Target};
@@ -166,7 +167,7 @@ impl Walk<'_> {
     fn name(&mut self, call: &Call) {
         let name = bare_name(&call.name.value).to_owned();
         let kind = match call.target {
-            Target::Directive => MarkKind::Call(name),
+            Target::Directive(_) | Target::Function => MarkKind::Call(name),
             Target::Script | Target::Tool => MarkKind::Script(name),
         };
         self.texts.add(call.name.span, kind);
@@ -176,16 +177,16 @@ impl Walk<'_> {
         if sets_variables(call) {
             self.set(value.entries().unwrap_or_default());
         }
-        match (&*call.name.value, text_of(value)) {
-            ("if" | "while", Some(text)) if !text.value.contains("{{") => {
+        match (call.directive(), text_of(value)) {
+            (Some(Directive::If | Directive::While), Some(text)) if !text.value.contains("{{") => {
                 self.texts.expression(&text, 0..text.value.len());
             }
-            ("exec", _) => {
+            (Some(Directive::Exec), _) => {
                 let fields = value.entries().unwrap_or_default();
                 fields.iter().for_each(|field| self.script(field));
                 self.texts.values(value, Position::Argument);
             }
-            ("on" | "once", _) => {
+            (Some(Directive::On | Directive::Once), _) => {
                 self.listener(value.get("callback"));
                 self.texts.values(value, Position::Argument);
             }
@@ -259,7 +260,8 @@ impl Walk<'_> {
 
 /// Directives whose names are those of variables.
 fn sets_variables(call: &Call) -> bool {
-    matches!(&*call.name.value, "set" | "prompt" | "parameters" | "push")
+    use Directive::{Parameters, Prompt, Push, Set};
+    matches!(call.directive(), Some(Set | Prompt | Parameters | Push))
 }
 
 /// The first part of a key path.

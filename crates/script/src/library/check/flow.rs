@@ -1,7 +1,7 @@
 //! Instructions that no run comes to.
 
 use super::Findings;
-use crate::library::directives::{Form, directive};
+use crate::directive::{Directive, Form};
 use crate::library::import::bare_name;
 use crate::pattern::Pattern;
 use crate::syntax::{Block, Call, ItemKind};
@@ -30,20 +30,21 @@ pub(super) fn block(block: &Block, in_loop: bool, findings: &mut Findings<'_>) {
 }
 
 fn ends(call: &Call) -> bool {
-    let name = bare_name(&call.name.value);
+    use Directive::{Abort, Break, Continue, Exit, Ret, Throw};
     matches!(
-        name,
-        "ret" | "exit" | "throw" | "break" | "continue" | "abort"
+        call.directive(),
+        Some(Ret | Exit | Throw | Break | Continue | Abort)
     )
 }
 
 fn call(call: &Call, in_loop: bool, findings: &mut Findings<'_>) {
-    let Some(known) = directive(&call.name.value) else {
+    let Some(directive) = call.directive() else {
         return call
             .branches
             .iter()
             .for_each(|branch| block(&branch.block, in_loop, findings));
     };
+    let known = directive.spec();
     if known.form == Form::InLoop && !in_loop {
         let why = format!("${} stands outside of a loop", known.name);
         findings.error(
@@ -56,7 +57,7 @@ fn call(call: &Call, in_loop: bool, findings: &mut Findings<'_>) {
     if known.form == Form::Patterns {
         patterns(call, findings);
     }
-    let in_loop = in_loop || matches!(known.name, "for" | "while");
+    let in_loop = in_loop || matches!(directive, Directive::For | Directive::While);
     for branch in &call.branches {
         block(&branch.block, in_loop, findings);
     }

@@ -10,7 +10,7 @@ use super::Findings;
 use super::code::{Sets, sets, sets_in_expression, words};
 use crate::argument::{self, ArgumentValue};
 use crate::call::Settings;
-use crate::library::directives::{DIRECTIVES, directive, nearest_directive};
+use crate::directive::{Directive, nearest_directive};
 use crate::library::import::{Import, ImportKind, Names, bare_name};
 use crate::library::{Library, Resolved, gives, missing, resolve};
 use crate::reader::is_function;
@@ -185,15 +185,16 @@ impl Known {
         if let Some(text) = &call.arguments {
             self.code(sets_in_expression(&text.value));
         }
-        let sets = ["set", "prompt", "parameters", "push", "format"];
-        if sets.contains(&bare_name(&call.name.value)) {
+        use Directive::{Format, Parameters, Prompt, Push, Set};
+        let directive = call.directive();
+        if let Some(Set | Prompt | Parameters | Push | Format) = directive {
             let entries = call
                 .value
                 .iter()
                 .filter_map(|value| value.entries())
                 .flatten();
             // What is nearly a setting of a model is no variable.
-            let sets_model = bare_name(&call.name.value) == "parameters";
+            let sets_model = directive == Some(Parameters);
             let entries = entries.chain(&call.fields);
             let slips = |entry: &&Entry| sets_model && Settings::meant(entry.name()).is_some();
             self.keys(entries.filter(|entry| !slips(entry)));
@@ -309,7 +310,7 @@ impl Known {
     pub(super) fn calls(&self, name: &str) -> Option<bool> {
         let name = bare_name(name);
         let root = root(name);
-        let known = directive(name).is_some()
+        let known = Directive::named(name).is_some()
             || self.functions.contains(root)
             || self.variables.contains(root);
         match known {
@@ -326,7 +327,7 @@ impl Known {
 
     /// Names of directives and functions, for suggestions where scripts are named too.
     pub(super) fn callable(&self) -> impl Iterator<Item = &str> {
-        let directives = DIRECTIVES.iter().map(|known| known.name);
+        let directives = Directive::ALL.iter().map(|known| known.name());
         directives.chain(self.functions.iter().map(String::as_str))
     }
 

@@ -10,8 +10,8 @@ use super::text::{Texts, every};
 use super::{Findings, flow, mention};
 use crate::argument::{self, Words};
 use crate::call::Settings;
+use crate::directive::{Directive, Form};
 use crate::library::Resolved;
-use crate::library::directives::{Directive, Form, directive};
 use crate::library::import::bare_name;
 use crate::syntax::{Block, Call, ItemKind, Message, Target, Text};
 use crate::text::prefix::Position;
@@ -119,10 +119,12 @@ impl<'a, 'f> Walk<'a, 'f> {
             }
             None => given_by(call),
         };
-        let known = directive(&call.name.value);
+        let known = call.directive();
         match call.target {
             Target::Tool => {}
-            Target::Directive => self.named(call, if piped { &Given::Unknown } else { &given }),
+            Target::Directive(_) | Target::Function => {
+                self.named(call, if piped { &Given::Unknown } else { &given })
+            }
             Target::Script => self.calls.push(Callee {
                 name: call.name.value.to_string(),
                 at: Spot::all(&call.name),
@@ -133,14 +135,14 @@ impl<'a, 'f> Walk<'a, 'f> {
                 },
             }),
         }
-        if let Some(known) = known.filter(|_| call.target == Target::Directive) {
-            self.directive(known, call);
+        if let Target::Directive(directive) = call.target {
+            self.directive(directive, call);
         }
         self.condition(known, call);
         for field in &call.fields {
             self.values(&field.value, Position::Argument);
         }
-        if known.is_none_or(|known| known.form == Form::Plain && known.name != "pipe") {
+        if known.is_none_or(|known| known.spec().form == Form::Plain && known != Directive::Pipe) {
             let (texts, findings) = (&self.texts, &mut *self.findings);
             let fields = call.fields.iter().map(|field| &field.value);
             for node in call.value.iter().chain(fields) {
@@ -174,9 +176,9 @@ impl<'a, 'f> Walk<'a, 'f> {
         }
     }
 
-    fn directive(&mut self, known: &Directive, call: &Call) {
+    fn directive(&mut self, known: Directive, call: &Call) {
         // The reader has looked at those that take blocks.
-        if known.form == Form::Plain {
+        if known.spec().form == Form::Plain {
             let inside = call.value.as_ref().and_then(Node::entries);
             for entry in inside.unwrap_or_default().iter().chain(&call.fields) {
                 self.parameter(known, entry.name(), entry.key.span);
@@ -185,10 +187,10 @@ impl<'a, 'f> Walk<'a, 'f> {
                 self.parameter(known, &name, at);
             }
         }
-        match known.name {
-            "exec" => self.exec(call),
-            "AI" | "parameters" => self.settings(call),
-            "on" | "once" => self.listener(call),
+        match known {
+            Directive::Exec => self.exec(call),
+            Directive::Ai | Directive::Parameters => self.settings(call),
+            Directive::On | Directive::Once => self.listener(call),
             _ => {}
         }
     }
@@ -208,18 +210,18 @@ impl<'a, 'f> Walk<'a, 'f> {
         }
     }
 
-    fn parameter(&mut self, known: &Directive, name: &str, at: Span) {
-        if let Some((why, help)) = known.refusal(name) {
+    fn parameter(&mut self, known: Directive, name: &str, at: Span) {
+        if let Some((why, help)) = known.spec().refusal(name) {
             self.findings.error("script.argument", why, at, &help);
         }
     }
 
     /// Conditions are expressions without `?=`; other values are values.
-    fn condition(&mut self, known: Option<&Directive>, call: &Call) {
+    fn condition(&mut self, known: Option<Directive>, call: &Call) {
         let Some(value) = &call.value else {
             return;
         };
-        let condition = known.is_some_and(|known| matches!(known.name, "if" | "while"));
+        let condition = matches!(known, Some(Directive::If | Directive::While));
         match text_of(value).filter(|_| condition) {
             Some(text) if is_expression(&text.value) => {
                 self.texts

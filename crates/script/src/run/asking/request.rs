@@ -1,43 +1,34 @@
 //! From the dialogue of a script, with its private messages and its many roles, to what providers
 //! take.
 
-use std::sync::Arc;
+use quillet_core::{Content, ContentPart, Map, Message as ChatMessage, Role, Value};
 
-use quillet_core::{Content, ContentPart, Map, Message as ChatMessage, Role, Span, Value};
-
-use super::instance::Instance;
-use super::messages::{print, said};
-use super::model::Question;
-use super::parts::parts;
-use super::scope::Scope;
-use super::state::{Entry, Stage};
+use super::{Asker, Question};
 use crate::answer;
 use crate::call::Settings;
 use crate::error::ScriptError;
+use crate::run::dialogue::{Entry, Stage};
+use crate::run::failure::refuse;
+use crate::run::parts::{parts, said};
+use crate::run::print::print;
 use crate::text::bias::Bias;
 use crate::text::system::{System, Titles};
 
-impl Instance {
+impl Asker {
     /// The dialogue as a provider is sent it: one system message, then turns with the roles that
     /// providers know.
-    pub(super) async fn request(
-        self: &Arc<Self>,
+    pub(super) fn request(
+        &self,
         question: &Question,
         settings: &Settings,
         output: Option<&Value>,
-        scope: &Scope,
-        at: Span,
     ) -> Result<(Vec<ChatMessage>, Vec<Bias>), ScriptError> {
+        // What another branch is still filling is no text yet.
+        let is_there = |entry: &&Entry| entry.stage != Stage::Filling;
         let entries: Vec<Entry> = {
-            let state = self.state();
-            state
-                .messages
-                .iter()
-                .take(question.until)
-                // What another branch is still filling is no text yet.
-                .filter(|entry| entry.stage != Stage::Filling)
-                .cloned()
-                .collect()
+            let dialogue = self.dialogue();
+            let seen = dialogue.until(question.until).iter();
+            seen.filter(is_there).cloned().collect()
         };
         let mut system = System::default();
         let mut biases = Vec::new();
@@ -48,7 +39,7 @@ impl Instance {
             if entry.role == "system" {
                 system
                     .add(&entry.content)
-                    .map_err(|message| super::values::refuse(&entry.scope, entry.span, message))?;
+                    .map_err(|message| refuse(&entry.scope, entry.span, message))?;
             } else {
                 turns.extend(turn(entry, &own));
             }
@@ -59,9 +50,7 @@ impl Instance {
             && let Some(section) = answer::section(&schema.into(), format, &entries_text(&entries))
         {
             let field = Value::Map(Map::from_iter([("output", Value::from(section))]));
-            system
-                .add(&field)
-                .map_err(|message| super::values::refuse(scope, at, message))?;
+            system.add(&field).map_err(|message| self.refuse(message))?;
         }
         let notes = self.setting("SystemNotesTitle");
         let title = self.setting("SystemOutputTitle");

@@ -1,12 +1,14 @@
 //! Every directive of the language: what it is called, what it takes, what it is for.
 //!
-//! One table for the interpreter, `quillet check`, the editor and the language reference.
+//! One table for the interpreter, `quillet check`, the editor and the language reference. They tell
+//! directives apart by [`Directive`], and match on it: what is added here and has no arm in the
+//! interpreter does not compile.
 
 use quillet_core::nearest;
 
-/// A directive.
+/// What is known of a directive before any is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Directive {
+pub struct DirectiveSpec {
     /// Its name without `$`.
     pub name: &'static str,
     /// Other names of it, without `$`.
@@ -47,20 +49,29 @@ pub enum Form {
     InLoop,
 }
 
-/// The directive of a name, with or without `$`.
-#[must_use]
-pub fn directive(name: &str) -> Option<&'static Directive> {
-    let name = name.strip_prefix('$').unwrap_or(name);
-    // Each step of a loop asks, and nearly always by a name of its own: they are in order.
-    match DIRECTIVES.binary_search_by(|known| known.name.cmp(name)) {
-        Ok(at) => DIRECTIVES.get(at),
-        Err(_) => DIRECTIVES
-            .iter()
-            .find(|known| known.aliases.contains(&name)),
+impl Directive {
+    /// The directive of a name, with or without `$`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Directive> {
+        let name = name.strip_prefix('$').unwrap_or(name);
+        // They are in order, and a name is seldom an alias.
+        match Directive::ALL.binary_search_by(|known| known.name().cmp(name)) {
+            Ok(at) => Directive::ALL.get(at).copied(),
+            Err(_) => Directive::ALL
+                .iter()
+                .copied()
+                .find(|known| known.spec().aliases.contains(&name)),
+        }
+    }
+
+    /// Its name without `$`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.spec().name
     }
 }
 
-impl Directive {
+impl DirectiveSpec {
     /// Why it cannot be given a name, and how to fix that; `None` if it takes it.
     #[must_use]
     pub fn refusal(&self, name: &str) -> Option<(String, String)> {
@@ -102,7 +113,8 @@ pub fn nearest_directive<'a>(
     others: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
     let name = name.strip_prefix('$').unwrap_or(name);
-    let names = DIRECTIVES.iter().map(|known| known.name).chain(others);
+    let names = Directive::ALL.iter().map(|known| known.name());
+    let names = names.chain(others);
     Some(format!("${}", nearest(name, names)?))
 }
 
@@ -127,37 +139,67 @@ const fn takes(name: &'static str, doc: &'static str) -> Parameter {
 const fn plain(
     name: &'static str,
     parameters: &'static [Parameter],
-    doc: &'static str,
     notes: &'static [u16],
-) -> Directive {
-    Directive {
+) -> DirectiveSpec {
+    DirectiveSpec {
         name,
         aliases: &[],
         parameters,
         open: false,
         form: Form::Plain,
-        doc,
+        doc: "",
         notes,
     }
 }
 
-impl Directive {
+impl DirectiveSpec {
     const fn open(self) -> Self {
-        Directive { open: true, ..self }
+        DirectiveSpec { open: true, ..self }
     }
 
     const fn form(self, form: Form) -> Self {
-        Directive { form, ..self }
+        DirectiveSpec { form, ..self }
     }
 
     const fn also(self, aliases: &'static [&'static str]) -> Self {
-        Directive { aliases, ..self }
+        DirectiveSpec { aliases, ..self }
     }
 }
 
-/// All directives, in alphabetical order.
-pub const DIRECTIVES: &[Directive] = &[
-    plain(
+/// Makes [`Directive`] and what is known of each out of one list, so that neither can lack a row
+/// of the other. The comment on a row is its sentence for hovers and lists.
+macro_rules! directives {
+    ($(#[doc = $doc:literal] $directive:ident = $spec:expr,)*) => {
+        /// A directive.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Directive {
+            $(#[doc = $doc] $directive,)*
+        }
+
+        impl Directive {
+            /// All directives, in the order of their names.
+            pub const ALL: &'static [Directive] = &[$(Directive::$directive,)*];
+
+            /// What is known of it.
+            #[must_use]
+            pub const fn spec(self) -> &'static DirectiveSpec {
+                match self {
+                    $(Directive::$directive => {
+                        const SPEC: DirectiveSpec = DirectiveSpec {
+                            doc: $doc.trim_ascii(),
+                            ..$spec
+                        };
+                        &SPEC
+                    })*
+                }
+            }
+        }
+    };
+}
+
+directives! {
+    /// Asks the model for the next message.
+    Ai = plain(
         "AI",
         &[
             takes(
@@ -170,32 +212,34 @@ pub const DIRECTIVES: &[Directive] = &[
             ),
             takes("stream", "whether the answer streams"),
         ],
-        "Asks the model for the next message.",
         &[108, 109],
     )
     .open()
     .also(&["llm"]),
-    plain(
+    /// Ends the model's answer or the run with an error.
+    Abort = plain(
         "abort",
         &[takes("reason", "what the error says")],
-        "Ends the model's answer or the run with an error.",
         &[116],
     ),
-    plain("break", &[], "Leaves the loop.", &[96]).form(Form::InLoop),
-    plain(
+    /// Leaves the loop.
+    Break = plain("break", &[], &[96]).form(Form::InLoop),
+    /// Gives a text without the fence of code that a model put around it.
+    CleanResult = plain(
         "cleanResult",
         &[takes("content", "the text; the latest result by default")],
-        "Gives a text without the fence of code that a model put around it.",
         &[106],
     ),
-    plain("continue", &[], "Goes on with the loop's next turn.", &[96]).form(Form::InLoop),
-    plain(
+    /// Goes on with the loop's next turn.
+    Continue = plain("continue", &[], &[96]).form(Form::InLoop),
+    /// Counts a text's tokens for the model.
+    CountTokens = plain(
         "countTokens",
         &[needs("text", "the text")],
-        "Counts a text's tokens for the model.",
         &[106],
     ),
-    plain(
+    /// Reads or sets what the caller keeps for this script.
+    Ctx = plain(
         "ctx",
         &[
             takes("key", "the variable; all of them by default"),
@@ -203,26 +247,26 @@ pub const DIRECTIVES: &[Directive] = &[
             takes("id", "whose variables; this script's by default"),
             takes("rootScope", "whether the outermost script keeps them"),
         ],
-        "Reads or sets what the caller keeps for this script.",
         &[104],
     ),
-    plain(
+    /// Gives a value as the result.
+    Echo = plain(
         "echo",
         &[needs("content", "the value")],
-        "Gives a value as the result.",
         &[102],
     )
     .open(),
-    plain(
+    /// Sends an event to its listeners; the result is the last listener's.
+    Emit = plain(
         "emit",
         &[
             needs("event", "the event's name"),
             takes("args", "an argument, or a list of them"),
         ],
-        "Sends an event to its listeners; the result is the last listener's.",
         &[128],
     ),
-    plain(
+    /// Runs another script.
+    Exec = plain(
         "exec",
         &[
             takes("id", "the script's id"),
@@ -235,17 +279,17 @@ pub const DIRECTIVES: &[Directive] = &[
             takes("script", "a script as text"),
             takes("tag", "a tag of the script"),
         ],
-        "Runs another script.",
         &[70, 134],
     ),
-    plain(
+    /// Ends the script, and all that called it, with a result.
+    Exit = plain(
         "exit",
         &[takes("value", "the result")],
-        "Ends the script, and all that called it, with a result.",
         &[100],
     )
     .open(),
-    plain(
+    /// Fetches an address, where that was granted: ok, status, url, headers and text.
+    Fetch = plain(
         "fetch",
         &[
             needs("url", "an http or https address"),
@@ -257,61 +301,61 @@ pub const DIRECTIVES: &[Directive] = &[
                 "`base64` for a body of bytes, and an answer that is no text",
             ),
         ],
-        "Fetches an address, where that was granted: ok, status, url, headers and text.",
         &[93],
     ),
-    plain(
+    /// Runs a block for each element.
+    For = plain(
         "for",
         &[
             needs("list", "a count, a range, a list or an object"),
             takes("as", "names for value, index and items"),
             takes("step", "the step of a range; 1 by default"),
         ],
-        "Runs a block for each element.",
         &[97, 98],
     )
     .form(Form::Blocks(&["do"])),
-    plain(
+    /// Renders a template.
+    Format = plain(
         "format",
         &[
             needs("template", "the template"),
             takes("data", "its variables; the script's by default"),
             takes("templateFormat", "hf, golang or fstring"),
         ],
-        "Renders a template.",
         &[56],
     ),
-    plain(
+    /// Reads variables.
+    Get = plain(
         "get",
         &[needs("key", "a key path, or a list of them")],
-        "Reads variables.",
         &[101],
     )
     .open(),
-    plain(
+    /// Gives the messages of the dialogue.
+    GetMessages = plain(
         "getMessages",
         &[],
-        "Gives the messages of the dialogue.",
         &[106],
     ),
-    plain(
+    /// Runs `then` or `else`.
+    If = plain(
         "if",
         &[needs("condition", "an expression, or a call")],
-        "Runs `then` or `else`.",
         &[95],
     )
     .form(Form::Blocks(&["then", "else"])),
-    plain(
+    /// Whether a path is a folder.
+    IsDir = plain(
         "isDir",
         &[
             takes("path", "the path"),
             takes("dir", "the same"),
             takes("content", "the same, as a chain hands it on"),
         ],
-        "Whether a path is a folder.",
         &[107],
     ),
-    plain(
+    /// Lists the files of a folder, by their names in it.
+    ListFilenames = plain(
         "listFilenames",
         &[
             takes("path", "the folder; the script's own by default"),
@@ -326,20 +370,20 @@ pub const DIRECTIVES: &[Directive] = &[
                 "whether folders inside are gone through, too; false by default",
             ),
         ],
-        "Lists the files of a folder, by their names in it.",
         &[107],
     ),
-    plain(
+    /// Writes to the log.
+    Log = plain(
         "log",
         &[
             takes("content", "the value"),
             takes("level", "debug, info, warn or error"),
         ],
-        "Writes to the log.",
         &[106],
     )
     .open(),
-    plain(
+    /// Runs the branch whose pattern matches.
+    Match = plain(
         "match",
         &[
             takes("condition", "the value; the latest result by default"),
@@ -352,150 +396,152 @@ pub const DIRECTIVES: &[Directive] = &[
                 "whether they are run side by side; false by default",
             ),
         ],
-        "Runs the branch whose pattern matches.",
         &[99],
     )
     .form(Form::Patterns),
-    plain(
+    /// Takes a listener away.
+    Off = plain(
         "off",
         &[
             needs("event", "the event's name"),
             takes("callback", "the listener; all of them by default"),
         ],
-        "Takes a listener away.",
         &[128],
     ),
-    plain(
+    /// Listens to an event.
+    On = plain(
         "on",
         &[
             needs("event", "the event's name"),
             needs("callback", "a function's name, a function or an expression"),
             takes("onError", "`ignore` lets the script go on when it fails"),
         ],
-        "Listens to an event.",
         &[128, 133],
     ),
-    plain(
+    /// Listens to an event's next time.
+    Once = plain(
         "once",
         &[
             needs("event", "the event's name"),
             needs("callback", "a function's name, a function or an expression"),
             takes("onError", "`ignore` lets the script go on when it fails"),
         ],
-        "Listens to an event's next time.",
         &[128, 133],
     ),
-    plain("parameters", &[], "Sets parameters of the model.", &[103]).open(),
-    plain(
+    /// Sets parameters of the model.
+    Parameters = plain("parameters", &[], &[103]).open(),
+    /// Hands the result to the next instruction.
+    Pipe = plain(
         "pipe",
         &[takes("next", "what gets the result")],
-        "Hands the result to the next instruction.",
         &[69],
     )
     .open(),
-    plain(
+    /// Writes a line to standard output.
+    Print = plain(
         "print",
         &[needs("content", "the value")],
-        "Writes a line to standard output.",
         &[102],
     )
     .open(),
-    plain("prompt", &[], "Sets variables of the prompt.", &[103]).open(),
-    plain(
+    /// Sets variables of the prompt.
+    Prompt = plain("prompt", &[], &[103]).open(),
+    /// Adds to a list.
+    Push = plain(
         "push",
         &[
             needs("key", "the list's key path"),
             needs("value", "what is added"),
         ],
-        "Adds to a list.",
         &[101],
     )
     .open(),
-    plain(
+    /// Adds a message.
+    PushMessage = plain(
         "pushMessage",
         &[
             needs("content", "its text"),
             takes("role", "whose it is; user by default"),
         ],
-        "Adds a message.",
         &[106],
     )
     .open(),
-    plain(
+    /// Reads a text file; only where it was granted.
+    ReadFile = plain(
         "readFile",
         &[needs("path", "the file, relative to the script that asks")],
-        "Reads a text file; only where it was granted.",
         &[79],
     ),
-    plain(
+    /// Says that the script is ready for conversation.
+    Ready = plain(
         "ready",
         &[takes("isReady", "true by default")],
-        "Says that the script is ready for conversation.",
         &[106, 131],
     ),
-    plain(
+    /// Replaces a message.
+    ReplaceMessage = plain(
         "replaceMessage",
         &[
             needs("content", "its new text"),
             takes("index", "which one; the last by default"),
             takes("role", "its new role"),
         ],
-        "Replaces a message.",
         &[106],
     )
     .open(),
-    plain(
+    /// Ends the script with a result.
+    Ret = plain(
         "ret",
         &[takes("value", "the result")],
-        "Ends the script with a result.",
         &[100],
     )
     .open(),
-    plain("set", &[], "Sets variables by key paths.", &[101]).open(),
-    plain(
+    /// Sets variables by key paths.
+    Set = plain("set", &[], &[101]).open(),
+    /// Fails.
+    Throw = plain(
         "throw",
         &[needs("error", "what the error says")],
-        "Fails.",
         &[100],
     )
     .open(),
-    plain(
+    /// Gives a text's tokens for the model.
+    Tokenize = plain(
         "tokenize",
         &[needs("text", "the text")],
-        "Gives a text's tokens for the model.",
         &[106],
     ),
-    plain(
+    /// Calls a registered tool; `llm` is the model.
+    Tool = plain(
         "tool",
         &[needs("name", "the tool's name")],
-        "Calls a registered tool; `llm` is the model.",
         &[108],
     )
     .open(),
-    plain(
+    /// Cuts a text to a number of tokens.
+    TruncateToTokenLimit = plain(
         "truncateToTokenLimit",
         &[
             needs("text", "the text"),
             needs("limit", "how many tokens it has at most"),
         ],
-        "Cuts a text to a number of tokens.",
         &[106],
     ),
-    plain(
+    /// Takes variables away.
+    Unset = plain(
         "unset",
         &[needs("key", "a key path, or a list of them")],
-        "Takes variables away.",
         &[101],
     )
     .open(),
-    plain(
+    /// Runs a block as long as the condition holds.
+    While = plain(
         "while",
         &[needs("condition", "an expression")],
-        "Runs a block as long as the condition holds.",
         &[96],
     )
     .form(Form::Blocks(&["do"])),
-];
+}
 
 #[cfg(test)]
 mod tests {
@@ -503,24 +549,23 @@ mod tests {
 
     #[test]
     fn the_table_is_in_order_and_no_name_stands_twice() {
-        let names = |known: &'static Directive| {
-            [known.name]
-                .into_iter()
-                .chain(known.aliases.iter().copied())
+        let names = |known: &Directive| {
+            let spec = known.spec();
+            [spec.name].into_iter().chain(spec.aliases.iter().copied())
         };
-        let all: Vec<_> = DIRECTIVES.iter().flat_map(names).collect();
+        let all: Vec<_> = Directive::ALL.iter().flat_map(names).collect();
         let mut unique = all.clone();
         unique.sort_unstable();
         unique.dedup();
         assert_eq!(unique.len(), all.len());
-        let main: Vec<_> = DIRECTIVES.iter().map(|known| known.name).collect();
+        let main: Vec<_> = Directive::ALL.iter().map(|known| known.name()).collect();
         assert!(main.is_sorted(), "{main:?}");
     }
 
     #[test]
     fn names_are_found_with_and_without_their_sign() {
-        assert_eq!(directive("$llm").map(|known| known.name), Some("AI"));
-        assert_eq!(directive("ai"), None);
+        assert_eq!(Directive::named("$llm"), Some(Directive::Ai));
+        assert_eq!(Directive::named("ai"), None);
         assert_eq!(nearest_directive("$prnt", []).as_deref(), Some("$print"));
         assert_eq!(
             nearest_directive("$hallo", ["hello"]).as_deref(),

@@ -1,36 +1,31 @@
 //! From the events of a call of a model to those of the script, and to the observer.
 
-use std::sync::Arc;
-
 use quillet_core::chat::{ChatRequest, Usage};
-use quillet_core::{BoxFuture, Map, Span, Value};
+use quillet_core::{BoxFuture, Map, Value};
 
-use super::instance::Instance;
-use super::scope::Scope;
+use super::Asker;
 use crate::call::{CallEvent, Progress};
 use crate::error::ScriptError;
 use crate::host::RunEvent;
 
 /// Raises a call's events in the script, and reports them to the observer.
 #[derive(Debug)]
-pub(super) struct Watch {
-    pub(super) instance: Arc<Instance>,
-    pub(super) scope: Scope,
-    pub(super) at: Span,
+pub(super) struct Watch<'s> {
+    pub(super) asker: &'s Asker,
     pub(super) role: String,
     /// Whether the answer is the script's result as it is.
     pub(super) closing: bool,
 }
 
-impl Progress for Watch {
+impl Progress for Watch<'_> {
     fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>> {
         Box::pin(self.tell(event))
     }
 }
 
-impl Watch {
+impl Watch<'_> {
     async fn tell(&self, event: CallEvent<'_>) -> Result<(), ScriptError> {
-        let observer = &self.instance.world.observer;
+        let observer = &self.asker.world().observer;
         match event {
             CallEvent::Request(request) => self.request(request)?,
             CallEvent::Chunk {
@@ -39,7 +34,7 @@ impl Watch {
                 retry,
                 id,
             } => {
-                if !self.instance.is_inner() {
+                if !self.asker.is_inner() {
                     observer.event(RunEvent::Delta {
                         role: self.role.clone(),
                         text: text.to_owned(),
@@ -65,16 +60,13 @@ impl Watch {
     }
 
     fn request(&self, request: &ChatRequest) -> Result<(), ScriptError> {
-        let budget = &self.instance.world.budget;
         let model = request.model.as_deref().unwrap_or_default();
+        let world = self.asker.world();
         // Asked for any amount: whether there is a price at all.
-        let usage = Usage::default();
-        let models = &self.instance.world.engine.models;
-        let has_price = models.cost(model, &usage).is_some();
-        budget.check_spent((model, has_price), &self.scope, self.at)?;
-        budget.model_call(&self.scope, self.at)?;
+        let has_price = world.engine.models.cost(model, &Usage::default()).is_some();
+        self.asker.check_budget(model, has_price)?;
         let event = RunEvent::Request(Box::new(request.clone()));
-        self.instance.world.observer.event(event);
+        world.observer.event(event);
         Ok(())
     }
 
@@ -85,7 +77,7 @@ impl Watch {
         retry: u32,
         id: &str,
     ) -> Result<(), ScriptError> {
-        if !self.instance.listens("llmStream") {
+        if !self.asker.listens("llmStream") {
             return Ok(());
         }
         let chunk = Map::from_iter([("content", Value::from(text)), ("id", Value::from(id))]);
@@ -94,9 +86,7 @@ impl Watch {
             Some(Value::from(content)),
             Some(Value::Int(retry.into())),
         ];
-        self.instance
-            .emit("llmStream", arguments, &self.scope, self.at)
-            .await?;
+        self.asker.emit("llmStream", arguments).await?;
         Ok(())
     }
 }

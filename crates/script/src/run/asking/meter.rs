@@ -10,7 +10,7 @@ use quillet_core::chat::{
 };
 use quillet_core::{BoxFuture, Message};
 
-use super::instance::World;
+use crate::run::instance::World;
 
 /// A model whose tokens count against the budget of a run.
 #[derive(Debug)]

@@ -1,0 +1,91 @@
+//! The blocks of directives: `then` and `else` of `$if`, `do` of `$while` and `$for`, the patterns
+//! of `$match`.
+
+use std::sync::Arc;
+
+use quillet_yaml::{Data, Entry, Problem};
+
+use super::item::Classifier;
+use super::placed::Placed;
+use crate::directive::{DirectiveSpec, Form};
+use crate::syntax::{Branch, Call, Target};
+
+/// Takes the blocks out of a call's fields, and out of its value where they
+/// stand there: `$if(x): {then: …}`, `$match(x): {…}`, `$while(x): […]`.
+pub(super) fn split(call: &mut Call, classifier: &mut Classifier<'_>) {
+    let Target::Directive(directive) = call.target else {
+        return;
+    };
+    let known = directive.spec();
+    let holds = |key: &str| match known.form {
+        Form::Blocks(blocks) => blocks.contains(&key),
+        Form::Patterns => key == "_" || key.starts_with(':'),
+        Form::Plain | Form::InLoop => false,
+    };
+    if matches!(known.form, Form::Plain | Form::InLoop) {
+        return;
+    }
+    let mut entries = std::mem::take(&mut call.fields);
+    if let Some(Data::Map(inner)) = call.value.as_ref().map(|value| &value.data)
+        && inner.iter().any(|entry| holds(entry.name()))
+    {
+        entries.extend(inner.iter().cloned());
+        call.value = None;
+    }
+    let (blocks, fields): (Vec<Entry>, Vec<Entry>) =
+        entries.into_iter().partition(|entry| holds(entry.name()));
+    let wrong = fields.iter().filter_map(|field| misplaced(known, field));
+    classifier.problems.extend(wrong);
+    call.fields = fields;
+    call.branches = blocks
+        .iter()
+        .map(|entry| branch(entry, classifier))
+        .collect();
+    if let Form::Blocks([first, ..]) = known.form {
+        whole_value(call, first, classifier);
+    }
+}
+
+/// A key that is neither a block, a pattern nor a parameter: what it holds would never run.
+fn misplaced(known: &DirectiveSpec, entry: &Entry) -> Option<Problem> {
+    let name = entry.name();
+    let (why, help) = known.refusal(name)?;
+    let (why, help) = match known.form {
+        Form::Patterns => (
+            format!(
+                "`{name}` is no pattern of `${}`: patterns begin with `:`",
+                known.name
+            ),
+            format!("write `:{name}:`, or `_:` for else"),
+        ),
+        _ => (why, help),
+    };
+    Some(Problem::new(entry.key.span, why).help(help))
+}
+
+fn branch(entry: &Entry, classifier: &mut Classifier<'_>) -> Branch {
+    let key = entry.name();
+    Branch {
+        key: Placed::of(&entry.key, key, classifier.file()).to_text(),
+        block: Arc::new(classifier.block(&entry.value)),
+    }
+}
+
+/// `$while(x): [instructions]`: the value is the first block where brackets hold the condition.
+fn whole_value(call: &mut Call, key: &str, classifier: &mut Classifier<'_>) {
+    if call.arguments.is_none() || !call.branches.is_empty() {
+        return;
+    }
+    let Some(value) = call
+        .value
+        .take_if(|value| matches!(value.data, Data::List(_)))
+    else {
+        return;
+    };
+    let mut name = call.name.clone();
+    name.value = key.into();
+    call.branches.push(Branch {
+        key: name,
+        block: Arc::new(classifier.block(&value)),
+    });
+}

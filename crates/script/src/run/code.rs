@@ -1,0 +1,77 @@
+//! The code of functions, and where its lines stand in a script.
+
+use std::sync::Arc;
+
+use quillet_core::Span;
+
+use crate::js::{self, JsError, PythonFunction};
+use crate::syntax::{Source, Text};
+
+/// A function in Python, and where it stands.
+#[derive(Debug)]
+pub(crate) struct InPython {
+    pub(crate) function: PythonFunction,
+    pub(super) source: Arc<Source>,
+    pub(super) code: Text,
+}
+
+impl InPython {
+    /// The place in the script that an exception comes from.
+    pub(super) fn place(&self, error: &JsError) -> Option<(Arc<Source>, Span)> {
+        let frame = error.place()?;
+        let place = place_in(&self.source, &self.code, frame.place)?;
+        Some((self.source.clone(), place))
+    }
+}
+
+/// What is known of a function that the script declares.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// Where it stands.
+    pub(crate) source: Arc<Source>,
+    /// Its code.
+    pub(crate) code: Text,
+    /// What it takes.
+    pub(crate) parameters: Vec<js::Parameter>,
+}
+
+/// The place of a line and column of a function's code in the script's file: the code may be
+/// indented there. Nothing where the code does not stand in the file as it is.
+pub(super) fn place_in(source: &Source, code: &Text, place: js::Place) -> Option<Span> {
+    let wanted = usize::try_from(place.line).ok()?.checked_sub(1)?;
+    let line = code.value.lines().nth(wanted)?;
+    let first = code.value.lines().next()?.trim();
+    let region = source.text.get(code.span.start..)?;
+    let start = code.span.start + region.find(first)?;
+    let file_line = match wanted {
+        0 => start,
+        _ => {
+            start
+                + source
+                    .text
+                    .get(start..)?
+                    .match_indices('\n')
+                    .nth(wanted - 1)?
+                    .0
+                + 1
+        }
+    };
+    let rest = source.text.get(file_line..)?;
+    let within = rest.get(..rest.find('\n').unwrap_or(rest.len()))?;
+    let indent = within
+        .find(line.trim_start())?
+        .saturating_sub(line.len() - line.trim_start().len());
+    let column = usize::try_from(place.column).ok()?.saturating_sub(1);
+    let offset: usize = line.chars().take(column).map(char::len_utf8).sum();
+    let at = file_line + indent + offset;
+    let length = source
+        .text
+        .get(at..)?
+        .chars()
+        .next()
+        .map_or(0, char::len_utf8);
+    Some(Span {
+        start: at,
+        end: at + length,
+    })
+}

@@ -1,0 +1,87 @@
+//! `$if` with its `then` and `else`, and what holds as the condition of `$if` and `$while`.
+
+use quillet_core::{BoxFuture, Span};
+
+use super::{Flow, Frame};
+use crate::error::ScriptError;
+use crate::expression::truthy;
+use crate::reader;
+use crate::run::failure::found;
+use crate::run::stack::boxed;
+use crate::syntax::{Call, Item, ItemKind};
+
+impl<'a> Frame<'a> {
+    pub(super) async fn if_directive(self, call: &Call) -> Result<Flow, ScriptError> {
+        let condition = boxed(|| self.condition(call)).await?;
+        let name = if condition { "then" } else { "else" };
+        match call.branch(name) {
+            Some(branch) => self.block(&branch.block).await,
+            None => Ok(Flow::Next),
+        }
+    }
+
+    /// Whether the condition of `$if` or `$while` holds: an expression, a template
+    /// that gives one, `[[@script()]]`, or a directive.
+    pub(super) async fn condition(self, call: &Call) -> Result<bool, ScriptError> {
+        // A loop comes back here from the end of its body, where a message may still wait.
+        self.fill_holes().await?;
+        let at = call.place();
+        let Some(node) = call.value.as_ref().filter(|node| !node.is_null()) else {
+            let Some(arguments) = &call.arguments else {
+                let message = format!("`${}` lacks its condition", call.name.value);
+                return Err(self.fail("script.condition", message, at));
+            };
+            return Ok(truthy(&self.expression(&arguments.value, at).await?));
+        };
+        if let Some(text) = node.as_str() {
+            return boxed(|| self.text_condition(text, at)).await;
+        }
+        if node.entries().is_some() {
+            let item = reader::item(node, self.source())
+                .map_err(|findings| found(findings, self.scope()))?;
+            // A condition leaves the last result as it was.
+            let before = self.last();
+            self.inner_item(&item).await?;
+            return Ok(truthy(&self.replace_last(before)));
+        }
+        Ok(truthy(&self.node(node).await?))
+    }
+
+    /// Boxed, since a condition may hold a call that has conditions.
+    fn inner_item(self, item: &'a Item) -> BoxFuture<'a, Result<Flow, ScriptError>> {
+        Box::pin(self.item(item))
+    }
+
+    async fn text_condition(self, text: &str, at: Span) -> Result<bool, ScriptError> {
+        let text = text.trim();
+        let text = text.strip_prefix("?=").unwrap_or(text);
+        if text.starts_with("[[") && text.ends_with("]]") {
+            let value = self.text_value(text, at).await?;
+            return Ok(truthy(&value));
+        }
+        if text.starts_with('$') {
+            let item = reader::text_item(text, at, self.source())
+                .map_err(|findings| found(findings, self.scope()))?;
+            if matches!(item.kind, ItemKind::Call(_)) {
+                self.inner_item(&item).await?;
+                return Ok(truthy(&self.last()));
+            }
+        }
+        if !text.contains("{{") && !text.contains("{%") {
+            return Ok(truthy(&self.expression(text, at).await?));
+        }
+        // What a template gives is data, never an expression of its own.
+        let rendered = self.render(text, at).await?;
+        Ok(says_yes(&rendered))
+    }
+}
+
+/// Whether a rendered condition means yes: empty text, `false`, `0`, `null`, `undefined`, `none`
+/// and `no` do not.
+fn says_yes(text: &str) -> bool {
+    let text = text.trim().to_lowercase();
+    !matches!(
+        &*text,
+        "" | "false" | "0" | "null" | "undefined" | "none" | "no"
+    )
+}

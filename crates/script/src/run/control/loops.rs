@@ -1,0 +1,232 @@
+//! `$for` and `$while`, with `$break` and `$continue` in their `do`.
+
+use std::sync::Arc;
+
+use quillet_core::{Map, Value};
+use quillet_yaml::Node;
+
+use super::{Flow, Frame};
+use crate::error::ScriptError;
+use crate::pattern::{Range, Values};
+use crate::run::stack::boxed;
+use crate::syntax::{Branch, Call};
+
+impl Frame<'_> {
+    pub(super) async fn while_directive(self, call: &Call) -> Result<Flow, ScriptError> {
+        let body = self.loop_body(call)?;
+        while boxed(|| self.condition(call)).await? {
+            self.step(call.span).await?;
+            match self.block(&body.block).await? {
+                Flow::Next | Flow::Continue(_) => {}
+                Flow::Break(_) => break,
+                Flow::Return => return Ok(Flow::Return),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    pub(super) async fn for_directive(self, call: &Call) -> Result<Flow, ScriptError> {
+        self.fill_holes().await?;
+        let body = self.loop_body(call)?;
+        let names = LoopNames::of(call);
+        let mut series = boxed(|| self.series(call)).await?;
+        let mut at = 0;
+        while let Some((index, value)) = series.turn(at) {
+            at += 1;
+            self.step(call.span).await?;
+            let inner = self.scope().with(vec![
+                (names.index.clone(), Some(index)),
+                (names.value.clone(), Some(value)),
+                (names.items.clone(), Some(series.items())),
+            ]);
+            match self.inside(&inner).block(&body.block).await? {
+                Flow::Next | Flow::Continue(_) => {}
+                Flow::Break(_) => break,
+                Flow::Return => return Ok(Flow::Return),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// What `$for` goes through: its value is a count, a range, data, or an expression that gives
+    /// one.
+    async fn series(self, call: &Call) -> Result<Series, ScriptError> {
+        let step = match call.field("step") {
+            Some(node) => self.node(node).await?,
+            None => None,
+        };
+        let (text, given) = match (&call.value, &call.arguments) {
+            (Some(node), _) if !node.is_null() => match node.as_str() {
+                Some(text) => (text.to_owned(), None),
+                None => (String::new(), self.node(node).await?),
+            },
+            (_, Some(arguments)) => (arguments.value.to_string(), None),
+            _ => {
+                return Err(self.missing(call, "what it goes through, such as `$for: 3`"));
+            }
+        };
+        let value = match (given, Range::parse(&text)) {
+            (Some(value), _) => Some(value),
+            (None, Some(range)) => {
+                return Series::range(range, step.as_ref())
+                    .map_err(|message| self.wrong(call, message));
+            }
+            (None, None) => self.loop_value(&text, call).await?,
+        };
+        Series::over(value, step.as_ref()).map_err(|message| self.wrong(call, message))
+    }
+
+    /// A text of `$for` that is no range: a template or an expression.
+    async fn loop_value(self, text: &str, call: &Call) -> Result<Option<Value>, ScriptError> {
+        let at = call.place();
+        let text = text.strip_prefix("?=").unwrap_or(text);
+        if !text.contains("{{") && !text.contains("{%") {
+            return self.expression(text, at).await;
+        }
+        let rendered = self.render(text, at).await?;
+        match crate::expression::data(&rendered, &Map::default()) {
+            Ok(Some(value)) => Ok(Some(value)),
+            _ => Ok(Some(Value::from(rendered))),
+        }
+    }
+
+    fn loop_body(self, call: &Call) -> Result<&Branch, ScriptError> {
+        let body = call.branch("do");
+        body.ok_or_else(|| self.missing(call, "`do`, the instructions of a turn"))
+    }
+
+    fn missing(self, call: &Call, what: &str) -> ScriptError {
+        self.wrong(call, format!("`${}` lacks {what}", call.name.value))
+    }
+
+    fn wrong(self, call: &Call, message: String) -> ScriptError {
+        self.fail("script.loop", message, call.place())
+    }
+}
+
+/// The names that a loop binds.
+struct LoopNames {
+    value: Arc<str>,
+    index: Arc<str>,
+    items: Arc<str>,
+}
+
+impl LoopNames {
+    fn of(call: &Call) -> Self {
+        let renamed = call.field("as");
+        // `as: item` names the value alone.
+        let value = renamed.and_then(Node::as_str);
+        let name = |key: &str| {
+            let given = renamed.and_then(|node| node.get(key)).and_then(Node::text);
+            Arc::from(given.unwrap_or(key))
+        };
+        LoopNames {
+            value: value.map_or_else(|| name("value"), Arc::from),
+            index: name("index"),
+            items: name("items"),
+        }
+    }
+}
+
+/// What a loop goes through.
+enum Series {
+    Range {
+        values: Values,
+        items: Value,
+    },
+    List {
+        list: Value,
+        length: usize,
+        step: i64,
+    },
+    Object {
+        map: Map,
+    },
+}
+
+impl Series {
+    fn range(range: Range, step: Option<&Value>) -> Result<Self, String> {
+        let step = match step {
+            None => 1.0,
+            Some(Value::Int(step)) => *step as f64,
+            Some(Value::Float(step)) => *step,
+            Some(other) => {
+                return Err(format!(
+                    "the step of a loop is a number, not {}",
+                    other.kind()
+                ));
+            }
+        };
+        let values = range.values(step).map_err(|problem| problem.to_string())?;
+        let items = range.to_value(step);
+        Ok(Series::Range { values, items })
+    }
+
+    fn over(value: Option<Value>, step: Option<&Value>) -> Result<Self, String> {
+        let list = match value {
+            Some(Value::Int(count)) => return Series::range(Range::count(count as f64), step),
+            Some(Value::Float(count)) => {
+                return Series::range(Range::count(count.floor()), step);
+            }
+            Some(Value::Map(map)) => return Ok(Series::Object { map }),
+            Some(Value::List(list)) => list,
+            Some(Value::Str(text)) => text
+                .chars()
+                .map(|letter| Value::from(letter.to_string()))
+                .collect(),
+            Some(other) => return Err(format!("a loop cannot go through a {}", other.kind())),
+            None => return Err("a loop cannot go through undefined".to_owned()),
+        };
+        let length = list.as_slice().len();
+        let step = match step {
+            None => 1,
+            Some(Value::Int(step)) if *step != 0 => *step,
+            Some(_) => return Err("the step through a list is a whole number, not 0".to_owned()),
+        };
+        Ok(Series::List {
+            list: Value::List(list),
+            length,
+            step,
+        })
+    }
+
+    /// The index and the value of a turn, or `None` after the last.
+    fn turn(&mut self, at: usize) -> Option<(Value, Value)> {
+        match self {
+            Series::Range { values, .. } => Some((Value::Int(at as i64), values.next()?)),
+            Series::List {
+                list: Value::List(list),
+                length,
+                step,
+            } => {
+                let index = nth(at, *length, *step)?;
+                Some((
+                    Value::Int(index as i64),
+                    list.as_slice().get(index)?.clone(),
+                ))
+            }
+            Series::List { .. } => None,
+            Series::Object { map } => {
+                let (key, value) = map.table().get_index(at)?;
+                Some((Value::Str(key.clone()), value.clone()))
+            }
+        }
+    }
+
+    fn items(&self) -> Value {
+        match self {
+            Series::Range { items, .. } => items.clone(),
+            Series::List { list, .. } => list.clone(),
+            Series::Object { map } => Value::Map(map.clone()),
+        }
+    }
+}
+
+/// The index of a list's turn; a negative step goes from the end.
+fn nth(at: usize, length: usize, step: i64) -> Option<usize> {
+    let far = at.checked_mul(usize::try_from(step.unsigned_abs()).ok()?)?;
+    match step > 0 {
+        true => (far < length).then_some(far),
+        false => length.checked_sub(1)?.checked_sub(far),
+    }
+}

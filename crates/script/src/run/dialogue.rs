@@ -1,0 +1,454 @@
+//! The dialogue of one script: its messages, how far each is, and where it begins anew.
+//!
+//! It knows nothing of the script around it. Whoever renders templates, asks models or raises
+//! events does so outside, and says here what came of it; so no lock on a dialogue is held over an
+//! await.
+
+use std::ops::Range;
+
+use quillet_core::{Map, Span, Table, Value};
+
+use super::failure::{limit, refuse};
+use super::parts::said;
+use super::print::print;
+use super::scope::Scope;
+use crate::error::ScriptError;
+use crate::host::RunEvent;
+use crate::text::bias::Bias;
+use crate::text::prefix::Place;
+
+/// The name that stands for all roles.
+pub(crate) const EVERYBODY: &str = "all";
+
+/// The messages of a script.
+#[derive(Debug)]
+pub(crate) struct Dialogue {
+    messages: Vec<Entry>,
+    /// How many there may be.
+    most: usize,
+    /// Whether a message waits for its holes to be filled.
+    holes: bool,
+    /// No message before this one waits for anything.
+    pending_from: usize,
+    /// How many messages every dialogue begins with, once the first separator was met.
+    prefix: Option<usize>,
+    /// An earlier conversation, for when the hidden beginning is there.
+    recalled: Vec<Entry>,
+    /// Where that conversation stands, from the message on that the script may say once more.
+    greeted: Option<Range<usize>>,
+}
+
+impl Dialogue {
+    pub(crate) fn new(most: usize) -> Self {
+        Dialogue {
+            messages: Vec::new(),
+            most,
+            holes: false,
+            pending_from: 0,
+            prefix: None,
+            recalled: Vec::new(),
+            greeted: None,
+        }
+    }
+
+    /// Refuses more messages than a dialogue may have.
+    pub(crate) fn check_room(
+        &self,
+        length: usize,
+        scope: &Scope,
+        at: Span,
+    ) -> Result<(), ScriptError> {
+        let most = self.most;
+        if length <= most {
+            return Ok(());
+        }
+        let message = format!("a dialogue cannot have more than {most} messages");
+        Err(limit(scope, at, message, "limits.messages"))
+    }
+
+    /// All messages, in order.
+    pub(crate) fn messages(&self) -> &[Entry] {
+        &self.messages
+    }
+
+    /// The messages before an index.
+    pub(crate) fn until(&self, until: usize) -> &[Entry] {
+        self.messages.get(..until).unwrap_or(&self.messages)
+    }
+
+    /// How many messages every dialogue begins with, once the first separator was met.
+    pub(crate) fn prefix(&self) -> Option<usize> {
+        self.prefix
+    }
+
+    /// The messages after the hidden beginning.
+    pub(crate) fn conversation(&self) -> &[Entry] {
+        let from = self.prefix.unwrap_or(0);
+        self.messages.get(from..).unwrap_or_default()
+    }
+
+    /// The last complete message that is said: the one that is being filled is not.
+    pub(crate) fn last_said(&self) -> Option<String> {
+        let said = |entry: &&Entry| entry.role != "system" && entry.stage == Stage::Done;
+        let last = self.messages.iter().rev().find(said);
+        last.map(|entry| print(Some(&entry.content)))
+    }
+
+    /// The dialogue as a role sees it: public lines and its own private ones, after the hidden
+    /// beginning. `human` is what it calls the user.
+    pub(crate) fn seen_by(&self, role: &str, human: &str, until: usize) -> Vec<Entry> {
+        let from = self.prefix.unwrap_or(0);
+        let heard = |entry: &&Entry| {
+            let names = |name: &String| name == role || name == EVERYBODY;
+            let mine = entry.role == role || entry.to.iter().any(names);
+            entry.role != "system" && entry.stage == Stage::Done && (!entry.private || mine)
+        };
+        let lines = self.messages.iter().take(until).skip(from).filter(heard);
+        let mut view: Vec<Entry> = Vec::new();
+        for entry in lines {
+            let mut line = entry.clone();
+            let text = print(Some(&entry.content));
+            line.biases.clear();
+            if entry.role == role {
+                "assistant".clone_into(&mut line.role);
+            } else {
+                let speaker = match (&entry.name, &*entry.role) {
+                    (Some(name), _) => name,
+                    (None, "user") => human,
+                    (None, role) => role,
+                };
+                "user".clone_into(&mut line.role);
+                line.content = Value::from(format!("{speaker}: {text}"));
+            }
+            view.push(line);
+        }
+        view
+    }
+
+    /// Adds a message at the end; gives its index.
+    pub(crate) fn push(&mut self, entry: Entry) -> usize {
+        self.messages.push(entry);
+        self.messages.len() - 1
+    }
+
+    /// Adds a complete message to a dialogue that is complete; gives its index.
+    pub(crate) fn say(&mut self, entry: Entry) -> usize {
+        let at = self.push(entry);
+        self.pending_from = self.messages.len();
+        at
+    }
+
+    /// Puts an answer behind the message that it is an answer to; gives its index.
+    pub(crate) fn reply(&mut self, at: usize, entry: Entry) -> usize {
+        let at = at.min(self.messages.len());
+        self.messages.insert(at, entry);
+        at
+    }
+
+    /// Puts a message where its mark says; gives its index.
+    pub(crate) fn place(&mut self, entry: Entry, place: Place<'_>) -> Result<usize, ScriptError> {
+        let (waits, holes) = (entry.stage != Stage::Done, entry.stage == Stage::Holes);
+        let at = self.insert(entry, place)?;
+        if waits {
+            self.pending_from = self.pending_from.min(at);
+            self.holes |= holes;
+        }
+        Ok(at)
+    }
+
+    fn insert(&mut self, mut entry: Entry, place: Place<'_>) -> Result<usize, ScriptError> {
+        let length = self.messages.len();
+        let at = match place {
+            Place::Push => length,
+            Place::Insert { index, role } => {
+                if let Some(role) = role {
+                    role.clone_into(&mut entry.role);
+                }
+                match index {
+                    None => length,
+                    Some(index) if usize::try_from(index) == Ok(length) => length,
+                    Some(index) => self.index(index, &entry.scope, entry.span)?,
+                }
+            }
+            Place::Replace { index, role } => {
+                let at = self.index(index.unwrap_or(-1), &entry.scope, entry.span)?;
+                if let Some(old) = self.messages.get_mut(at) {
+                    entry.role = role.map_or_else(|| old.role.clone(), str::to_owned);
+                    entry.name = entry.name.take().or_else(|| old.name.clone());
+                    *old = entry;
+                }
+                return Ok(at);
+            }
+        };
+        self.messages.insert(at, entry);
+        // What is put into the hidden beginning is part of it, and pushes nothing out.
+        self.prefix = self.prefix.map(|prefix| prefix + usize::from(at < prefix));
+        Ok(at)
+    }
+
+    /// Where a message index points: from the end if negative.
+    pub(crate) fn index(&self, index: i64, scope: &Scope, at: Span) -> Result<usize, ScriptError> {
+        let length = self.messages.len();
+        let found = match usize::try_from(index) {
+            Ok(found) => Some(found),
+            Err(_) => usize::try_from(index.unsigned_abs())
+                .ok()
+                .and_then(|back| length.checked_sub(back)),
+        };
+        found.filter(|found| *found < length).ok_or_else(|| {
+            let message = format!("there is no message {index}: the dialogue has {length}");
+            refuse(scope, at, message)
+        })
+    }
+
+    /// Changes a message, if it is there.
+    pub(crate) fn change(&mut self, at: usize, how: impl FnOnce(&mut Entry)) {
+        if let Some(entry) = self.messages.get_mut(at) {
+            how(entry);
+        }
+    }
+
+    /// Takes the messages from an index on away.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.messages.truncate(length);
+        self.pending_from = self.pending_from.min(length);
+    }
+
+    /// Goes on from the first messages with others, which are complete.
+    pub(crate) fn go_on_from(&mut self, length: usize, with: Vec<Entry>) {
+        self.messages.truncate(length);
+        self.messages.extend(with);
+        self.pending_from = self.messages.len();
+    }
+
+    /// Has other messages, complete as they are.
+    pub(crate) fn replace(&mut self, messages: Vec<Entry>) {
+        let length = messages.len();
+        self.messages = messages;
+        self.pending_from = length;
+        self.prefix = self.prefix.map(|prefix| prefix.min(length));
+    }
+
+    /// Begins anew: back to the messages before the first separator. Whether this was the first.
+    pub(crate) fn separate(&mut self, pin: bool) -> bool {
+        let first = self.prefix.is_none();
+        match self.prefix {
+            Some(prefix) if !pin => self.messages.truncate(prefix),
+            _ => self.prefix = Some(self.messages.len()),
+        }
+        self.pending_from = self.messages.len();
+        first
+    }
+
+    /// Keeps an earlier conversation until the hidden beginning is there.
+    pub(crate) fn remember(&mut self, conversation: Vec<Entry>) {
+        self.recalled = conversation;
+    }
+
+    /// The earlier conversation, which is then no longer kept.
+    pub(crate) fn remembered(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.recalled)
+    }
+
+    /// Puts an earlier conversation behind the hidden beginning.
+    pub(crate) fn recall(&mut self, conversation: Vec<Entry>) {
+        let system = |entry: &&Entry| entry.role == "system";
+        let begin = self.messages.iter().take_while(system).count();
+        let place = self.prefix.unwrap_or(begin);
+        self.greeted = (!conversation.is_empty()).then_some(place..place + conversation.len());
+        self.messages.splice(place..place, conversation);
+        self.pending_from = place.min(self.pending_from);
+    }
+
+    /// Takes a greeting out again that an earlier conversation begins with: the script says it
+    /// each time, and it was said. Whether it did.
+    pub(crate) fn drop_repeated(&mut self, at: usize) -> bool {
+        let Some(said) = self.greeted.clone() else {
+            return false;
+        };
+        let message = self.messages.get(at);
+        let before = self.messages.get(said.start).filter(|_| !said.is_empty());
+        let same = match (message, before) {
+            (Some(message), Some(before)) => {
+                message.role != "user"
+                    && message.role == before.role
+                    && message.content == before.content
+            }
+            _ => false,
+        };
+        if at < said.end || !same {
+            self.greeted = None;
+            return false;
+        }
+        self.messages.remove(at);
+        self.pending_from = self.pending_from.min(at);
+        self.greeted = Some(said.start + 1..said.end);
+        true
+    }
+
+    /// A model said something: what comes now is no repetition.
+    pub(crate) fn said_anew(&mut self) {
+        self.greeted = None;
+    }
+
+    /// Whether a message waits for its holes to be filled.
+    pub(crate) fn has_holes(&self) -> bool {
+        self.holes
+    }
+
+    /// Whether the last message waits for an answer of the model in it.
+    pub(crate) fn ends_with_hole(&self) -> bool {
+        let waits = |entry: &Entry| entry.stage == Stage::Holes && entry.role != "user";
+        self.messages.last().is_some_and(waits)
+    }
+
+    /// The first message that waits for something.
+    pub(crate) fn next_waiting(&mut self) -> Option<usize> {
+        let from = self.pending_from.min(self.messages.len());
+        let waiting = self.messages.iter().skip(from).position(Entry::waits);
+        let next = waiting.map(|offset| from + offset);
+        self.pending_from = next.unwrap_or(self.messages.len());
+        self.holes &= next.is_some();
+        next
+    }
+
+    /// What observers are told of a message after the hidden beginning, once.
+    pub(crate) fn show(&mut self, at: usize) -> Option<RunEvent> {
+        let visible = self.prefix.is_some_and(|prefix| at >= prefix);
+        let entry = self.messages.get_mut(at).filter(|_| visible)?;
+        if std::mem::replace(&mut entry.shown, true) {
+            return None;
+        }
+        Some(RunEvent::Message {
+            role: entry.name.clone().unwrap_or_else(|| entry.role.clone()),
+            content: said(&entry.content),
+        })
+    }
+
+    /// Its bytes in memory, about.
+    pub(crate) fn weight(&self) -> usize {
+        let weights = self.messages.iter().map(Entry::weight);
+        weights.fold(0, usize::saturating_add)
+    }
+}
+
+/// Messages as scripts see them.
+pub(crate) fn values<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Value {
+    Value::from(entries.into_iter().map(Entry::value).collect::<Vec<_>>())
+}
+
+/// A message of the dialogue.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// Whose it is.
+    pub(crate) role: String,
+    /// The speaker, where it is not the role.
+    pub(crate) name: Option<String>,
+    /// The recipients; empty for everybody.
+    pub(crate) to: Vec<String>,
+    /// Whether only those that it is for see it.
+    pub(crate) private: bool,
+    /// What it says.
+    pub(crate) content: Value,
+    /// What is still to be done with it.
+    pub(crate) stage: Stage,
+    /// The names that were bound where it was written.
+    pub(crate) scope: Scope,
+    /// Its place there.
+    pub(crate) span: Span,
+    /// The format of its template, where it is not the script's.
+    pub(crate) format: Option<String>,
+    /// Words that its marks make likelier or rarer in answers.
+    pub(crate) biases: Vec<Bias>,
+    /// What the model thought before it.
+    pub(crate) thinking: Option<String>,
+    /// Whether it was reported to the observer.
+    pub(crate) shown: bool,
+}
+
+/// How far a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It is a template: rendered when a model is asked or a directive reads it.
+    Template,
+    /// It has `[[…]]`: filled at the next instruction.
+    Holes,
+    /// Its holes are being filled.
+    Filling,
+    /// It is what it is.
+    Done,
+}
+
+impl Entry {
+    /// A message that is complete.
+    pub(crate) fn done(role: impl Into<String>, content: Value, scope: Scope, span: Span) -> Self {
+        Entry {
+            role: role.into(),
+            name: None,
+            to: Vec::new(),
+            private: false,
+            content,
+            stage: Stage::Done,
+            scope,
+            span,
+            format: None,
+            biases: Vec::new(),
+            thinking: None,
+            shown: false,
+        }
+    }
+
+    /// Whether there is something to do before anybody can read it.
+    pub(crate) fn waits(&self) -> bool {
+        matches!(self.stage, Stage::Template | Stage::Holes)
+    }
+
+    /// Its text, if it is one.
+    pub(crate) fn text(&self) -> &str {
+        self.content.as_str().unwrap_or_default()
+    }
+
+    /// As scripts see it: `{role, content, …}`.
+    pub(crate) fn value(&self) -> Value {
+        let mut table = Table::default();
+        table.insert("role".into(), Value::from(self.role.as_str()));
+        table.insert("content".into(), self.content.clone());
+        if let Some(name) = &self.name {
+            table.insert("name".into(), Value::from(name.as_str()));
+        }
+        if !self.to.is_empty() {
+            let to: Vec<Value> = self
+                .to
+                .iter()
+                .map(|name| Value::from(name.as_str()))
+                .collect();
+            table.insert("toRole".into(), Value::from(to));
+        }
+        if self.private {
+            table.insert("private".into(), Value::Bool(true));
+        }
+        if let Some(thinking) = &self.thinking {
+            table.insert("thinking".into(), Value::from(thinking.as_str()));
+        }
+        Value::Map(Map::new(table))
+    }
+
+    /// A message as a script wrote it, complete as it is.
+    pub(crate) fn read(value: &Value, scope: &Scope, at: Span) -> Self {
+        let field = |key: &str| value.as_map().and_then(|map| map.get(key));
+        let text = |key: &str| field(key).and_then(Value::as_str).map(str::to_owned);
+        let role = text("role").unwrap_or_else(|| "user".to_owned());
+        let content = field("content").unwrap_or(value).clone();
+        let mut entry = Entry::done(role, content, scope.clone(), at);
+        entry.name = text("name");
+        entry.thinking = text("thinking");
+        entry
+    }
+
+    /// Its bytes in memory, about.
+    fn weight(&self) -> usize {
+        let thinking = self.thinking.as_ref().map_or(0, String::len);
+        let own = thinking + std::mem::size_of::<Self>();
+        self.content.weight().saturating_add(own)
+    }
+}

@@ -1,0 +1,29 @@
+//! Expressions that a run has parsed.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use super::lock::lock;
+use crate::expression::{Expression, Parsed};
+
+/// Most parsed expressions that are cached; a script has fewer, a program that builds them is no
+/// reason to keep more.
+const KEPT: usize = 10_000;
+
+/// Parsed expressions of a run, by their text.
+#[derive(Debug, Default)]
+pub(crate) struct Expressions(Mutex<HashMap<Box<str>, Parsed>>);
+
+impl Expressions {
+    pub(super) fn parsed(&self, text: &str) -> Parsed {
+        let mut kept = lock(&self.0);
+        if let Some(parsed) = kept.get(text) {
+            return parsed.clone();
+        }
+        let parsed = Expression::parse(text);
+        if kept.len() < KEPT {
+            kept.insert(text.into(), parsed.clone());
+        }
+        parsed
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use quillet_core::Value;
 use quillet_script::js::{
     Bounds, Called, Found, Js, JsError, JsErrorKind, JsOptions, Level, Passed, Program, Runtime,
     Transport,
@@ -60,7 +61,7 @@ async fn it_computes_and_is_killed_when_it_does_not_end() {
             .unwrap();
         assert_eq!(
             value,
-            Passed::Value(Value::List(List::new(vec![42.into(), "undefined".into()])))
+            Passed::Value(vec![Value::from(42), "undefined".into()].into())
         );
         // Nothing interrupts this but the end of the process.
         let error = js

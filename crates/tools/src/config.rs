@@ -156,9 +156,6 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// Stable code, as in error bodies.
-    pub const CODE: &'static str = "tools.configuration";
-
     pub(crate) fn new(setting: impl Into<String>, message: &impl ToString) -> Self {
         ConfigError {
             setting: setting.into(),

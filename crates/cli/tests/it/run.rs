@@ -564,3 +564,24 @@ fn tokens_and_money_of_a_run_have_bounds() {
     let unknown = place.run(&["run", "s", "-m", "mock", "--max-cost", "1"]);
     unknown.fails(3, &["the price of `mock` is not known"]);
 }
+
+#[test]
+fn templates_in_scripts_keep_to_the_limits_of_renders() {
+    let script = "- $echo: \"{% for n in range(200) %}{{ n % 10 }}{% endfor %}\"\n";
+    let place = Place::new().with(&[
+        ("count.ai.yaml", script),
+        ("tight.toml", "[render]\nsteps = 100\n"),
+        ("small.toml", "[render]\noutput_bytes = 100\n"),
+    ]);
+    let digits = "0123456789".repeat(20);
+    place
+        .run(&["run", "count.ai.yaml"])
+        .gives(&format!("{digits}\n"));
+    for (config, limit) in [
+        ("tight.toml", "steps (100)"),
+        ("small.toml", "output_bytes (100)"),
+    ] {
+        let done = place.run(&["--config", config, "run", "count.ai.yaml"]);
+        done.fails(3, &[&format!("render stopped at the limit on {limit}")]);
+    }
+}

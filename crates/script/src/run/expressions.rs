@@ -64,7 +64,8 @@ impl Instance {
             Parsed::JavaScript => return boxed(|| self.javascript(text, scope, at)).await,
             Parsed::Invalid(problem) => {
                 let message = format!("`{text}` is not an expression: {}", problem.message);
-                return Err(fail(scope, at, "script.expression", message));
+                let finding = scope.source.error("script.expression", message, at);
+                return Err(ScriptError::new(ErrorKind::Script, finding));
             }
         };
         let latest = self.with_hidden(text, scope);
@@ -100,7 +101,7 @@ impl Instance {
             EvalError::Throws { message, .. } => (ErrorKind::Thrown, message),
             EvalError::JavaScript => (ErrorKind::Script, "this needs JavaScript".to_owned()),
         };
-        fail(scope, at, kind.code(), format!("`{text}`: {message}"))
+        fail(scope, at, kind, format!("`{text}`: {message}"))
     }
 
     /// The value after `?=`: a text that begins with `#` is rendered at once.
@@ -253,11 +254,6 @@ impl Names for View<'_> {
     }
 }
 
-pub(crate) fn fail(scope: &Scope, at: Span, code: &'static str, message: String) -> ScriptError {
-    let kind = match code {
-        code if code == ErrorKind::Thrown.code() => ErrorKind::Thrown,
-        code if code == ErrorKind::Limit.code() => ErrorKind::Limit,
-        _ => ErrorKind::Script,
-    };
-    ScriptError::new(kind, scope.source.error(code, message, at))
+pub(crate) fn fail(scope: &Scope, at: Span, kind: ErrorKind, message: String) -> ScriptError {
+    ScriptError::new(kind, scope.source.error(kind.code(), message, at))
 }

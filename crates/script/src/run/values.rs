@@ -281,7 +281,7 @@ fn content_of(value: &Value) -> Value {
 
 /// That a node is not what a directive takes.
 pub(crate) fn refuse(scope: &Scope, at: Span, message: impl Into<String>) -> ScriptError {
-    fail(scope, at, "script.invalid", message.into())
+    fail(scope, at, ErrorKind::Script, message.into())
 }
 
 /// The same, with the fix.

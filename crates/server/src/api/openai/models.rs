@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::response::Response;
+use quillet_core::ErrorCode;
 use quillet_core::nearest;
 use quillet_core::store::{Key, Kind};
 use quillet_prompt::{ServiceError, State};
@@ -51,7 +52,7 @@ pub(crate) async fn retrieve(call: Call, Id(id): Id) -> Result<Response, ApiErro
 
 /// No model has this name.
 pub(super) fn unknown(id: &str, near: Option<&str>) -> ApiError {
-    let error = problem(404, "not_found", format!("there is no model {id:?}"));
+    let error = problem(ErrorCode::NotFound, format!("there is no model {id:?}"));
     match near {
         Some(near) => error.hint(format!("did you mean {near:?}?")),
         None => error.hint("GET /v1/models lists models, prompts and agents"),

@@ -5,8 +5,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use quillet_agent::{AgentError, AgentEvent, CompactionReport, Ending, Outcome, Source};
-use quillet_core::Value;
 use quillet_core::chat::{FinishReason, Usage};
+use quillet_core::{ErrorCode, Value};
 use quillet_host::agent::CLARIFY;
 use serde::Serialize;
 use serde_json::{Map, json};
@@ -123,7 +123,7 @@ fn is_false(value: &bool) -> bool {
 /// The payload of `response.error`.
 #[derive(Debug, Serialize)]
 pub(super) struct Failure {
-    pub(super) code: &'static str,
+    pub(super) code: ErrorCode,
     pub(super) message: String,
     pub(super) details: Details,
     /// What the run had cost until then, if it had begun.
@@ -353,7 +353,7 @@ impl Teller {
 /// The payload of [`ERROR`] for a run whose end nobody reported.
 pub(super) fn interrupted(message: &str) -> String {
     let failure = Failure {
-        code: "interrupted",
+        code: ErrorCode::RunInterrupted,
         message: message.to_owned(),
         details: Details {
             retryable: true,

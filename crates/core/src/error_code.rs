@@ -213,7 +213,7 @@ errors! {
     /// What is stored is not what it should be.
     StoreCorrupt "store.corrupt" 500 Failure no "write the entry that the message names again";
 }
-"install.md#features" {
+"install.md" {
     /// This build was made without the part.
     FeatureMissing "build.feature_missing" 501 Usage no "build with the feature that the message names, or take the released binary";
 }

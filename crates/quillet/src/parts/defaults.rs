@@ -21,7 +21,7 @@ use crate::settings::{ALL, Form, Setting, Settings};
 
 /// Settings whose default is none of a type's: each is an argument of one function, or nothing but
 /// the program reads it.
-const ONLY_SETTINGS: [&str; 9] = [
+const ONLY_SETTINGS: [&str; 7] = [
     "server.named_counts",
     "model.include_usage",
     "agent.own_keys",
@@ -29,8 +29,6 @@ const ONLY_SETTINGS: [&str; 9] = [
     "render.cache",
     "terminal.raw",
     "log.json",
-    "",
-    "",
 ];
 
 /// Everything that is made of settings, in words.

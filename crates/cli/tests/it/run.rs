@@ -567,21 +567,18 @@ fn tokens_and_money_of_a_run_have_bounds() {
 
 #[test]
 fn templates_in_scripts_keep_to_the_limits_of_renders() {
-    let script = "- $echo: \"{% for n in range(200) %}{{ n % 10 }}{% endfor %}\"\n";
+    let script = "- $echo: \"{% for n in range(20000) %}.{% endfor %}\"\n";
     let place = Place::new().with(&[
-        ("count.ai.yaml", script),
-        ("tight.toml", "[render]\nsteps = 100\n"),
-        ("small.toml", "[render]\noutput_bytes = 100\n"),
+        ("dots.ai.yaml", script),
+        ("steps.toml", "[render]\nsteps = 1000\n"),
+        ("output_bytes.toml", "[render]\noutput_bytes = 1000\n"),
     ]);
-    let digits = "0123456789".repeat(20);
-    place
-        .run(&["run", "count.ai.yaml"])
-        .gives(&format!("{digits}\n"));
-    for (config, limit) in [
-        ("tight.toml", "steps (100)"),
-        ("small.toml", "output_bytes (100)"),
-    ] {
-        let done = place.run(&["--config", config, "run", "count.ai.yaml"]);
-        done.fails(3, &[&format!("render stopped at the limit on {limit}")]);
+    let dots = ".".repeat(20_000) + "\n";
+    place.run(&["run", "dots.ai.yaml"]).gives(&dots);
+    for limit in ["steps", "output_bytes"] {
+        let config = format!("{limit}.toml");
+        let done = place.run(&["--config", &config, "run", "dots.ai.yaml"]);
+        let said = format!("render stopped at the limit on {limit} (1000)");
+        done.fails(3, &[&said]);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind};
-use quillet_core::{Map, MediaUrl, ToolCall, Value};
+use quillet_core::{ErrorCode, Map, MediaUrl, ToolCall, Value};
 use serde_json::Value as Json;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout};
@@ -63,7 +63,7 @@ impl Begun {
 /// Why a call has no result.
 pub(crate) struct Failure {
     /// Stable code, for traces.
-    pub(crate) code: &'static str,
+    pub(crate) code: ErrorCode,
     /// For the model and the client.
     pub(crate) text: String,
 }
@@ -102,7 +102,7 @@ impl Failure {
         let text = format!(
             "The call was not made: a turn may make {limit} calls, and this one makes more."
         );
-        let code = "tool.too_many";
+        let code = ErrorCode::ToolTooMany;
         Failure { code, text }
     }
 
@@ -112,7 +112,7 @@ impl Failure {
             "The call was not made: the same call with the same arguments was made {times} times \
              in a row. Use the result that is there, try other arguments, or answer."
         );
-        let code = "tool.repeated";
+        let code = ErrorCode::ToolRepeated;
         Failure { code, text }
     }
 
@@ -168,7 +168,7 @@ fn arguments(input: serde_json::Map<String, Json>) -> Map {
 
 fn refused(call: &ToolCall, error: ToolError) -> Failure {
     let code = error.kind.code();
-    tracing::debug!(tool = call.name, code, %error, "a tool failed");
+    tracing::debug!(tool = call.name, %code, %error, "a tool failed");
     let text = error.for_model;
     Failure { code, text }
 }
@@ -181,7 +181,7 @@ fn broke(call: &ToolCall, error: JoinError) -> Failure {
     };
     tracing::error!(tool = call.name, cause, "a tool panicked");
     Failure {
-        code: "tool.panic",
+        code: ErrorCode::ToolPanic,
         text: "The tool broke down in the middle of the call; it may have done a part of it."
             .to_owned(),
     }

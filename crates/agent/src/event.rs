@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quillet_core::chat::{FinishReason, ModelError, Usage};
-use quillet_core::{Message, Value};
+use quillet_core::{ErrorCode, Message, Value};
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
@@ -179,7 +179,7 @@ pub enum AgentError {
     #[error("{message}")]
     Setup {
         /// Stable code, as in the events.
-        code: &'static str,
+        code: ErrorCode,
         /// What, and how to fix it.
         message: String,
     },
@@ -189,14 +189,25 @@ pub enum AgentError {
 }
 
 impl AgentError {
+    /// The code of what it came from, which has the exit code.
+    #[must_use]
+    pub fn root_code(&self) -> ErrorCode {
+        match self {
+            AgentError::Model(error) => error.kind.code(),
+            AgentError::Window { .. } => ErrorCode::ModelContextLength,
+            AgentError::Setup { code, .. } => *code,
+            AgentError::Time(_) => ErrorCode::ModelTimeout,
+        }
+    }
+
     /// Stable code, as in the events.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
             AgentError::Model(error) => error.kind.event_code(),
-            AgentError::Window { .. } => "context_length",
-            AgentError::Setup { code, .. } => code,
-            AgentError::Time(_) => "timeout",
+            AgentError::Window { .. } => ErrorCode::RunContextLength,
+            AgentError::Setup { code, .. } => *code,
+            AgentError::Time(_) => ErrorCode::RunTimeout,
         }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn end_run(span: &OpenSpan, outcome: &Outcome) {
     span.set("quillet.rounds", || outcome.rounds);
     span.set("quillet.ending", || ending(&outcome.ending));
     if let Ending::Failed(error) = &outcome.ending {
-        span.set("error.type", || error.code());
+        span.set("error.type", || error.code().as_str());
         span.fail(error);
     }
 }
@@ -54,7 +54,7 @@ fn ending(ending: &Ending) -> String {
         Ending::Silent { .. } => "silent_exit".to_owned(),
         Ending::Cancelled => "cancelled".to_owned(),
         Ending::Repeated { .. } => "repeated_calls".to_owned(),
-        Ending::Failed(error) => error.code().to_owned(),
+        Ending::Failed(error) => error.code().to_string(),
     }
 }
 
@@ -159,7 +159,7 @@ impl ModelSpan {
 
     /// Why there is no more.
     pub(crate) fn failed(&mut self, error: &ModelError) {
-        self.watched.failed(error.kind.event_code(), error);
+        self.watched.failed(error.kind.event_code().as_str(), error);
     }
 }
 
@@ -252,9 +252,9 @@ impl ToolSpan {
         let text = if self.texts {
             &failure.text
         } else {
-            failure.code
+            failure.code.as_str()
         };
-        self.watched.failed(failure.code, text);
+        self.watched.failed(failure.code.as_str(), text);
     }
 }
 

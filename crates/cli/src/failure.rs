@@ -6,28 +6,11 @@ use std::io;
 use quillet::settings::Wrong;
 use quillet::{Error, Finding};
 use quillet_agent::AgentError;
+use quillet_core::Exit;
 use quillet_core::build::Missing;
 use quillet_core::chat::ModelError;
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_prompt::ServiceError;
-
-/// Exit codes, besides 0 for success.
-pub(crate) mod code {
-    /// Something failed.
-    pub(crate) const FAILURE: u8 = 1;
-    /// The command line or the configuration is wrong (also clap's).
-    pub(crate) const USAGE: u8 = 2;
-    /// A template is broken, or a variable is missing or wrong.
-    pub(crate) const TEMPLATE: u8 = 3;
-    /// The model did not answer.
-    pub(crate) const PROVIDER: u8 = 4;
-    /// It was refused by a permission.
-    pub(crate) const REFUSED: u8 = 5;
-    /// The reader of the output left: what a shell shows for SIGPIPE.
-    pub(crate) const CLOSED_PIPE: u8 = 141;
-    /// Interrupted: what a shell shows for SIGINT.
-    pub(crate) const INTERRUPTED: u8 = 130;
-}
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -51,50 +34,22 @@ pub(crate) enum Failure {
     /// This build cannot do it.
     Missing(Missing),
     /// It was said already.
-    Said(u8),
+    Said(Exit),
 }
 
 impl Failure {
     /// The exit code.
-    pub(crate) fn code(&self) -> u8 {
+    pub(crate) fn exit(&self) -> Exit {
         match self {
-            Failure::Other(_) => code::FAILURE,
-            Failure::Usage(_) | Failure::Config(_) | Failure::Missing(_) => code::USAGE,
-            Failure::Findings(_) => code::TEMPLATE,
-            Failure::Service(error) => of_service(error),
-            Failure::Agent(error) => of_agent(error),
-            Failure::ClosedPipe => code::CLOSED_PIPE,
-            Failure::Interrupted => code::INTERRUPTED,
-            Failure::Said(code) => *code,
+            Failure::Other(_) => Exit::Failure,
+            Failure::Usage(_) | Failure::Config(_) | Failure::Missing(_) => Exit::Usage,
+            Failure::Findings(_) => Exit::Template,
+            Failure::Service(error) => error.root_code().exit(),
+            Failure::Agent(error) => error.root_code().exit(),
+            Failure::ClosedPipe => Exit::ClosedPipe,
+            Failure::Interrupted => Exit::Interrupted,
+            Failure::Said(exit) => *exit,
         }
-    }
-}
-
-fn of_service(error: &ServiceError) -> u8 {
-    match error {
-        ServiceError::NotFound { .. } => code::FAILURE,
-        ServiceError::Store(error) if error.kind == StoreErrorKind::Refused => code::REFUSED,
-        ServiceError::Store(_) => code::FAILURE,
-        ServiceError::Model { .. } => code::PROVIDER,
-        ServiceError::Script(failure) if failure.model.is_some() => code::PROVIDER,
-        ServiceError::Invalid { .. }
-        | ServiceError::Variables { .. }
-        | ServiceError::Missing { .. }
-        | ServiceError::UnknownFunctions { .. }
-        | ServiceError::Script(_)
-        | ServiceError::Depth { .. }
-        | ServiceError::Render(_) => code::TEMPLATE,
-    }
-}
-
-fn of_agent(error: &AgentError) -> u8 {
-    match error {
-        AgentError::Setup {
-            code: "server_error" | "internal_error",
-            ..
-        } => code::FAILURE,
-        AgentError::Setup { .. } => code::USAGE,
-        AgentError::Model(_) | AgentError::Window { .. } | AgentError::Time(_) => code::PROVIDER,
     }
 }
 

@@ -30,10 +30,11 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use quillet::settings::{self, Settings};
+use quillet_core::Exit;
 use quillet_core::store::Kind;
 
 use crate::args::{Cli, Command, Tour};
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::report::Finding;
 use crate::terminal::Stream;
 
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             tell(&failure);
-            ExitCode::from(failure.code())
+            ExitCode::from(failure.exit() as u8)
         }
     }
 }
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
 fn refuse(error: &clap::Error) -> ExitCode {
     // That nobody reads it is no failure.
     let _ = error.print();
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(code::USAGE))
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
 }
 
 fn run(cli: &Cli) -> Result<(), Failure> {
@@ -205,8 +206,11 @@ fn tell(failure: &Failure) {
         Failure::Config(wrong) => show_all(&wrong.findings()),
         other => terminal::error(&other.to_string()),
     }
-    let was_said = matches!(failure, Failure::Said(_));
-    if failure.code() == code::USAGE && !was_said && !matches!(failure, Failure::Missing(_)) {
+    let is_told = matches!(
+        failure,
+        Failure::Said(_) | Failure::Missing(_) | Failure::Service(_)
+    );
+    if failure.exit() == Exit::Usage && !is_told {
         let command = command_name().map_or_else(String::new, |name| format!(" {name}"));
         terminal::note(&format!("`quillet{command} --help` shows how it is used"));
     }

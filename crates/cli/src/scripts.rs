@@ -4,20 +4,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use quillet::parts;
 use quillet::parts::scripts::folders;
 pub(crate) use quillet::parts::scripts::{Asked, MOCK, models, tools, unasked_models};
 use quillet::settings::Settings;
 use quillet_core::{Diagnostic, Value};
+use quillet_script::ScriptError;
 use quillet_script::host;
 use quillet_script::js::JsOptions;
 use quillet_script::library::Library;
 use quillet_script::run::Engine;
 use quillet_script::syntax::Source;
-use quillet_script::{ErrorKind, ScriptError};
 use quillet_template::TemplateFactory;
 
 use crate::args::With;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::report::{self, Finding};
 use crate::terminal::{self, Stream};
 
@@ -40,7 +41,7 @@ pub(crate) async fn engine(
         tools: tools(config, asked, with.grants.allow_net).await?,
         library,
         templates: Arc::new(TemplateFactory::standard()),
-        limits: limits(with),
+        limits: limits(with, config),
         javascript: JsOptions {
             transport: config.javascript(),
             ..JsOptions::default()
@@ -63,7 +64,7 @@ pub(crate) fn grants(with: &With) -> Result<host::Grants, Failure> {
     })
 }
 
-fn limits(with: &With) -> host::Limits {
+fn limits(with: &With, config: &Settings) -> host::Limits {
     let asked = &with.limits;
     let defaults = host::Limits::default();
     host::Limits {
@@ -72,6 +73,7 @@ fn limits(with: &With) -> host::Limits {
         depth: asked.max_depth.unwrap_or(defaults.depth),
         tokens: asked.max_tokens_total,
         cost: asked.max_cost,
+        templates: parts::limits(config),
         ..defaults
     }
 }
@@ -88,24 +90,6 @@ pub(crate) fn search(with: &With) -> Result<Vec<PathBuf>, Failure> {
             wrong.display()
         ))),
         None => Ok(with.search.clone()),
-    }
-}
-
-/// The exit code of a failure.
-pub(crate) fn code_of(kind: ErrorKind) -> u8 {
-    match kind {
-        ErrorKind::Model => code::PROVIDER,
-        ErrorKind::Denied | ErrorKind::MethodNotAllowed => code::REFUSED,
-        ErrorKind::Aborted => code::INTERRUPTED,
-        ErrorKind::Missing => code::USAGE,
-        ErrorKind::Script
-        | ErrorKind::Input
-        | ErrorKind::Output
-        | ErrorKind::NotFound
-        | ErrorKind::Limit
-        | ErrorKind::Thrown
-        | ErrorKind::Tool
-        | ErrorKind::Template => code::TEMPLATE,
     }
 }
 

@@ -5,9 +5,6 @@
 
 use std::fmt;
 
-/// The code of every error that says so.
-pub const CODE: &str = "build.feature_missing";
-
 /// A part that this build lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {

@@ -71,9 +71,9 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error without a place; see [`Diagnostic::at`] and [`Diagnostic::help`].
-    pub fn error(code: &'static str, source: &str, message: impl Into<String>) -> Self {
+    pub fn error(code: impl Into<&'static str>, source: &str, message: impl Into<String>) -> Self {
         Diagnostic {
-            code,
+            code: code.into(),
             severity: Severity::Error,
             message: message.into(),
             source: source.to_owned(),
@@ -84,7 +84,11 @@ impl Diagnostic {
     }
 
     /// A warning without a place.
-    pub fn warning(code: &'static str, source: &str, message: impl Into<String>) -> Self {
+    pub fn warning(
+        code: impl Into<&'static str>,
+        source: &str,
+        message: impl Into<String>,
+    ) -> Self {
         Diagnostic {
             severity: Severity::Warning,
             ..Diagnostic::error(code, source, message)

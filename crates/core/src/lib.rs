@@ -20,6 +20,7 @@ pub mod build;
 pub mod chat;
 pub mod clock;
 pub mod diagnostic;
+pub mod error_code;
 pub mod json;
 pub mod knowledge;
 pub mod message;
@@ -33,6 +34,7 @@ pub mod value;
 pub mod web;
 
 pub use diagnostic::{Diagnostic, Position, Severity, Span, nearest};
+pub use error_code::{ErrorCode, Exit};
 pub use message::{Content, ContentPart, MediaUrl, Message, NativeTurn, Role, ToolCall};
 pub use value::{List, Map, Table, Value};
 

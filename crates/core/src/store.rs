@@ -12,7 +12,7 @@ use futures_core::Stream;
 use serde::Serialize;
 
 use crate::build::Missing;
-use crate::{BoxFuture, Diagnostic};
+use crate::{BoxFuture, Diagnostic, ErrorCode};
 
 /// The kind of a stored entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -258,13 +258,13 @@ pub enum StoreErrorKind {
 impl StoreErrorKind {
     /// Stable code, as in error bodies.
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> ErrorCode {
         match self {
-            StoreErrorKind::Unavailable => "store.unavailable",
-            StoreErrorKind::Refused => "store.refused",
-            StoreErrorKind::Configuration => "store.configuration",
-            StoreErrorKind::Corrupt => "store.corrupt",
-            StoreErrorKind::Missing => crate::build::CODE,
+            StoreErrorKind::Unavailable => ErrorCode::StoreUnavailable,
+            StoreErrorKind::Refused => ErrorCode::StoreRefused,
+            StoreErrorKind::Configuration => ErrorCode::StoreConfiguration,
+            StoreErrorKind::Corrupt => ErrorCode::StoreCorrupt,
+            StoreErrorKind::Missing => ErrorCode::FeatureMissing,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::{BoxFuture, Diagnostic, Map, MediaUrl, Table, Value};
+use crate::{BoxFuture, Diagnostic, ErrorCode, Map, MediaUrl, Table, Value};
 
 /// The declaration of a tool: its name, description and parameters.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -134,23 +134,23 @@ pub enum ToolErrorKind {
 impl ToolErrorKind {
     /// Stable code, as in warnings and error bodies.
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> ErrorCode {
         match self {
-            ToolErrorKind::Unknown => "tool.unknown",
-            ToolErrorKind::Arguments => "tool.arguments",
-            ToolErrorKind::Timeout => "tool.timeout",
-            ToolErrorKind::Refused => "tool.refused",
-            ToolErrorKind::Transport => "tool.transport",
-            ToolErrorKind::Remote => "tool.remote",
-            ToolErrorKind::TooLarge => "tool.too_large",
-            ToolErrorKind::Protocol => "tool.protocol",
+            ToolErrorKind::Unknown => ErrorCode::ToolUnknown,
+            ToolErrorKind::Arguments => ErrorCode::ToolArguments,
+            ToolErrorKind::Timeout => ErrorCode::ToolTimeout,
+            ToolErrorKind::Refused => ErrorCode::ToolRefused,
+            ToolErrorKind::Transport => ErrorCode::ToolTransport,
+            ToolErrorKind::Remote => ErrorCode::ToolRemote,
+            ToolErrorKind::TooLarge => ErrorCode::ToolTooLarge,
+            ToolErrorKind::Protocol => ErrorCode::ToolProtocol,
         }
     }
 
     /// Whether the same call may succeed when made again.
     #[must_use]
     pub fn retryable(self) -> bool {
-        matches!(self, ToolErrorKind::Timeout | ToolErrorKind::Transport)
+        self.code().retryable()
     }
 }
 

@@ -67,9 +67,9 @@ pub struct ByCode(Mutex<BTreeMap<&'static str, u64>>);
 
 impl ByCode {
     /// Counts one more of this code.
-    pub fn count(&self, code: &'static str) {
+    pub fn count(&self, code: impl Into<&'static str>) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts.entry(code).or_default() += 1;
+        *counts.entry(code.into()).or_default() += 1;
     }
 
     /// Counts of all codes together.

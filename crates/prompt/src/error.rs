@@ -2,7 +2,7 @@
 
 use quillet_core::chat::ModelError;
 use quillet_core::store::{Kind, StoreError};
-use quillet_core::{Diagnostic, Severity, nearest};
+use quillet_core::{Diagnostic, ErrorCode, Severity, nearest};
 use quillet_template::RenderError;
 use serde::Serialize;
 
@@ -181,21 +181,34 @@ impl ServiceError {
 
     /// Stable code, as in error bodies.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            ServiceError::NotFound { .. } => "not_found",
-            ServiceError::Invalid { .. } => "definition.invalid",
-            ServiceError::Variables { .. } => "variables.invalid",
-            ServiceError::Missing { .. } => "render.missing_variable",
+            ServiceError::NotFound { .. } => ErrorCode::NotFound,
+            ServiceError::Invalid { .. } => ErrorCode::DefinitionInvalid,
+            ServiceError::Variables { .. } => ErrorCode::VariablesInvalid,
+            ServiceError::Missing { .. } => ErrorCode::RenderMissingVariable,
             ServiceError::UnknownFunctions { names, .. } if names.is_empty() => {
-                "render.broken_tool"
+                ErrorCode::RenderBrokenTool
             }
-            ServiceError::UnknownFunctions { .. } => "render.unknown_function",
+            ServiceError::UnknownFunctions { .. } => ErrorCode::RenderUnknownFunction,
             ServiceError::Render(failure) => failure.error.kind.code(),
             ServiceError::Store(error) => error.kind.code(),
             ServiceError::Model { error, .. } => error.kind.code(),
             ServiceError::Script(failure) => failure.code,
-            ServiceError::Depth { .. } => "script.limit",
+            ServiceError::Depth { .. } => ErrorCode::ScriptLimit,
+        }
+    }
+
+    /// The code of what it came from: of a script whose model failed, the model's. Statuses and exit
+    /// codes are this one's.
+    #[must_use]
+    pub fn root_code(&self) -> ErrorCode {
+        match self {
+            ServiceError::Script(failure) => {
+                let model = failure.model.as_ref();
+                model.map_or(failure.code, |error| error.kind.code())
+            }
+            other => other.code(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind};
-use quillet_core::{BoxFuture, Value};
+use quillet_core::{BoxFuture, ErrorCode, Value};
 use quillet_template::{Arguments, CallError, Functions};
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub struct ToolFailure {
     /// The tool's function name.
     pub tool: String,
     /// Stable code, such as `tool.timeout`.
-    pub code: &'static str,
+    pub code: ErrorCode,
     /// What happened, without addresses.
     pub message: String,
     /// How long the call took, in milliseconds.
@@ -95,7 +95,7 @@ impl<'a> ToolFunctions<'a> {
                 tool: tool.to_owned(),
                 started_ms: millis(started.saturating_duration_since(self.began)),
                 elapsed_ms: millis(time),
-                outcome: failure.map_or("ok", |kind| kind.code()),
+                outcome: failure.map_or("ok", |kind| kind.code().as_str()),
                 failure: error.map(|error| error.for_model.clone()),
             });
         }
@@ -122,7 +122,7 @@ impl<'a> ToolFunctions<'a> {
         let spec = tool.spec();
         tracing::warn!(
             tool = %spec.name,
-            code = error.kind.code(),
+            code = %error.kind.code(),
             request_id = self.request_id,
             elapsed_ms,
             "tool call failed, its default stands in: {error}"

@@ -75,7 +75,8 @@ impl Calls {
     /// How many failed, by stable code; only codes that came up.
     pub fn failed(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = FAILURES.iter().zip(&self.failed);
-        let counts = counts.map(|(kind, count)| (kind.code(), count.load(Ordering::Relaxed)));
+        let counts =
+            counts.map(|(kind, count)| (kind.code().as_str(), count.load(Ordering::Relaxed)));
         counts.filter(|(_, count)| *count > 0)
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use quillet_core::chat::ModelError;
-use quillet_core::{Diagnostic, Value};
+use quillet_core::{Diagnostic, ErrorCode, Value};
 
 /// The kind of a [`ScriptError`]. Codes are stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,21 +39,21 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Its stable code.
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> ErrorCode {
         match self {
-            ErrorKind::Script => "script.invalid",
-            ErrorKind::Input => "script.input",
-            ErrorKind::Output => "script.output",
-            ErrorKind::NotFound => "script.not_found",
-            ErrorKind::MethodNotAllowed => "MethodNotAllowed",
-            ErrorKind::Denied => "script.denied",
-            ErrorKind::Limit => "script.limit",
-            ErrorKind::Thrown => "script.thrown",
-            ErrorKind::Model => "script.model",
-            ErrorKind::Tool => "script.tool",
-            ErrorKind::Template => "script.template",
-            ErrorKind::Aborted => "script.aborted",
-            ErrorKind::Missing => quillet_core::build::CODE,
+            ErrorKind::Script => ErrorCode::ScriptInvalid,
+            ErrorKind::Input => ErrorCode::ScriptInput,
+            ErrorKind::Output => ErrorCode::ScriptOutput,
+            ErrorKind::NotFound => ErrorCode::ScriptNotFound,
+            ErrorKind::MethodNotAllowed => ErrorCode::ScriptMethodNotAllowed,
+            ErrorKind::Denied => ErrorCode::ScriptDenied,
+            ErrorKind::Limit => ErrorCode::ScriptLimit,
+            ErrorKind::Thrown => ErrorCode::ScriptThrown,
+            ErrorKind::Model => ErrorCode::ScriptModel,
+            ErrorKind::Tool => ErrorCode::ScriptTool,
+            ErrorKind::Template => ErrorCode::ScriptTemplate,
+            ErrorKind::Aborted => ErrorCode::ScriptAborted,
+            ErrorKind::Missing => ErrorCode::FeatureMissing,
         }
     }
 }

@@ -173,6 +173,8 @@ pub struct Limits {
     pub js_memory: usize,
     /// Stack of a run's JavaScript. Default 512 KiB.
     pub js_stack: usize,
+    /// Bounds of each template in a script, as of any template.
+    pub templates: quillet_template::Limits,
 }
 
 impl Default for Limits {
@@ -189,6 +191,7 @@ impl Default for Limits {
             js_time: Duration::from_secs(5),
             js_memory: 64 << 20,
             js_stack: 512 << 10,
+            templates: quillet_template::Limits::default(),
         }
     }
 }

@@ -22,7 +22,12 @@ pub struct Source {
 impl Source {
     /// A finding of severity error at a place.
     #[must_use]
-    pub fn error(&self, code: &'static str, message: impl Into<String>, at: Span) -> Diagnostic {
+    pub fn error(
+        &self,
+        code: impl Into<&'static str>,
+        message: impl Into<String>,
+        at: Span,
+    ) -> Diagnostic {
         Diagnostic::error(code, &self.name, message).at(&self.text, at)
     }
 

@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use quillet_core::ErrorCode;
 use quillet_host::agent::Who;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -55,8 +56,10 @@ impl Auth {
             .get(AUTHORIZATION)
             .map_or(&b""[..], |value| value.as_bytes());
         let Some(given) = bearer(given) else {
-            return Err(problem(401, "auth.missing", "this service needs a token")
-                .hint("send the header Authorization: Bearer TOKEN"));
+            return Err(
+                problem(ErrorCode::AuthMissing, "this service needs a token")
+                    .hint("send the header Authorization: Bearer TOKEN"),
+            );
         };
         // Every token is compared, so that the time says nothing about which one was close.
         let mut caller = None;
@@ -67,8 +70,7 @@ impl Auth {
         }
         caller.ok_or_else(|| {
             problem(
-                401,
-                "auth.refused",
+                ErrorCode::AuthRefused,
                 "the token is not one of this service's",
             )
         })

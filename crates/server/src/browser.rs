@@ -12,6 +12,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use axum::response::Response;
+use quillet_core::ErrorCode;
 
 use crate::error::{ApiError, problem};
 use crate::host::Authority;
@@ -57,7 +58,8 @@ impl Browsers {
             Some(origin) => format!("pages of {origin:?} may not call this service"),
             None => "pages of other sites may not call this service".to_owned(),
         };
-        Err(problem(403, "browser.origin", message).hint("add the page's origin to server.origins"))
+        Err(problem(ErrorCode::BrowserOrigin, message)
+            .hint("add the page's origin to server.origins"))
     }
 
     /// Whether this is a browser asking if a page may call; it is answered

@@ -1,24 +1,22 @@
 //! Errors on the wire: problem details (RFC 9457) with the members that clients of ai-prompt-shell
-//! read, and the one table from [`ServiceError`] to a status.
+//! read. Statuses are those of the table in [`ErrorCode`].
 
 use std::time::Duration;
 
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use quillet_core::build;
-use quillet_core::chat::{ModelError, ModelErrorKind};
-use quillet_core::store::StoreErrorKind;
-use quillet_core::{Diagnostic, Position, Severity};
-use quillet_prompt::{ScriptFailure, ServiceError};
-use quillet_template::{ErrorKind, Limit, RenderError};
+use quillet_core::chat::ModelError;
+use quillet_core::{Diagnostic, ErrorCode, Position, Severity};
+use quillet_prompt::ServiceError;
+use quillet_template::RenderError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::{Warning, warnings};
 
 /// The body of every error.
-#[derive(Clone, Debug, Default, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Problem {
     /// `urn:quillet:error:` and the member `error`.
     #[serde(rename = "type")]
@@ -36,7 +34,8 @@ pub(crate) struct Problem {
     /// Always `false`.
     success: bool,
     /// Stable code, such as `render.missing_variable`.
-    error: &'static str,
+    #[schema(value_type = String)]
+    error: ErrorCode,
     /// The request, as in the header `X-Request-Id` and in the log.
     request_id: String,
     /// Variables that the template references and nobody gave.
@@ -80,9 +79,9 @@ pub(crate) struct Problem {
     /// What of the request it is about: `messages[0].role`.
     #[serde(skip)]
     param: Option<String>,
-    /// What kind of failure of the model it was.
+    /// What it came from: of a script whose model failed, the model's failure.
     #[serde(skip)]
-    model: Option<ModelErrorKind>,
+    cause: ErrorCode,
     /// The provider's own code of it.
     #[serde(skip)]
     provider_code: Option<String>,
@@ -92,25 +91,60 @@ pub(crate) struct Problem {
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError(Box<Problem>);
 
-/// An error with this status, stable code and sentence.
-pub(crate) fn problem(status: u16, error: &'static str, message: impl Into<String>) -> ApiError {
+/// An error with this stable code, the status of its row in the table, and this sentence.
+pub(crate) fn problem(error: ErrorCode, message: impl Into<String>) -> ApiError {
     let message = message.into();
-    let title = StatusCode::from_u16(status)
-        .ok()
-        .and_then(|s| s.canonical_reason());
-    ApiError(Box::new(Problem {
+    let answer = ApiError(Box::new(Problem {
         kind: format!("urn:quillet:error:{error}"),
-        title: title.unwrap_or("Error"),
-        status,
+        title: "",
+        status: 0,
         detail: message.clone(),
-        code: status.to_string(),
+        code: String::new(),
         message,
+        success: false,
         error,
-        ..Problem::default()
-    }))
+        cause: error,
+        request_id: String::new(),
+        missing: Vec::new(),
+        problems: Vec::new(),
+        line: None,
+        column: None,
+        source: None,
+        hint: None,
+        position: None,
+        help: None,
+        diagnostics: Vec::new(),
+        warnings: Vec::new(),
+        upstream_status: None,
+        retry_after: None,
+        param: None,
+        provider_code: None,
+    }));
+    answer.with_status(error.status())
 }
 
 impl ApiError {
+    /// Has the status of another protocol in place of the table's.
+    pub(crate) fn with_status(mut self, status: u16) -> Self {
+        let known = StatusCode::from_u16(status).ok();
+        self.0.title = known.and_then(|s| s.canonical_reason()).unwrap_or("Error");
+        self.0.status = status;
+        self.0.code = status.to_string();
+        self
+    }
+
+    /// Has the status that the table gives it on the routes of databases.
+    pub(crate) fn with_sql_status(self) -> Self {
+        let status = self.0.cause.sql_status();
+        self.with_status(status)
+    }
+
+    /// Has the cause's status, and that in OpenAI's shape.
+    fn caused_by(mut self, cause: ErrorCode) -> Self {
+        self.0.cause = cause;
+        self.with_status(cause.status())
+    }
+
     /// Says how to fix it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
@@ -138,7 +172,7 @@ impl ApiError {
     /// In the words of the routes of databases: `code` is the stable code, as `error` is, and
     /// `help` says what `hint` says.
     pub(crate) fn of_databases(mut self) -> Self {
-        self.0.code = self.0.error.to_owned();
+        self.0.code = self.0.error.to_string();
         self.0.help.clone_from(&self.0.hint);
         self
     }
@@ -159,9 +193,9 @@ impl ApiError {
         self.0.param.as_deref()
     }
 
-    /// The failure of the model that this reports.
-    pub(crate) fn model_failure(&self) -> Option<ModelErrorKind> {
-        self.0.model
+    /// What it came from.
+    pub(crate) fn root_code(&self) -> ErrorCode {
+        self.0.cause
     }
 
     /// What the model's provider said: its status, its code.
@@ -173,14 +207,7 @@ impl ApiError {
         self.0.hint.as_deref()
     }
 
-    /// When to try again, in whole seconds, rounded up: a client that is told 0 comes
-    /// back at once.
-    pub(crate) fn retry_seconds(&self) -> Option<u64> {
-        let seconds = self.0.retry_after?.as_millis().div_ceil(1000);
-        Some(seconds.clamp(1, 86_400) as u64)
-    }
-
-    pub(crate) fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> ErrorCode {
         self.0.error
     }
 
@@ -203,18 +230,29 @@ impl ApiError {
             StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self.0).unwrap_or_default();
         let mut response = (status, body).into_response();
-        let headers = response.headers_mut();
-        headers.insert(
-            CONTENT_TYPE,
-            HeaderValue::from_static("application/problem+json"),
-        );
-        if let Some(seconds) = self.retry_seconds() {
-            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        if status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+        self.say_what_next(&mut response);
         response
+    }
+
+    /// The headers that say when to come back, or with what.
+    pub(crate) fn say_what_next(&self, response: &mut Response) {
+        say_when(response, self.0.retry_after);
+        if response.status() == StatusCode::UNAUTHORIZED {
+            let bearer = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(WWW_AUTHENTICATE, bearer);
+        }
+    }
+}
+
+/// Says when to try again, in whole seconds, rounded up: a client that is told 0 comes back at
+/// once.
+pub(crate) fn say_when(response: &mut Response, time: Option<Duration>) {
+    if let Some(time) = time {
+        let seconds = time.as_millis().div_ceil(1000).clamp(1, 86_400);
+        let seconds = HeaderValue::from(seconds as u64);
+        response.headers_mut().insert(RETRY_AFTER, seconds);
     }
 }
 
@@ -230,72 +268,9 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// The table: which failure has which status.
-fn status(error: &ServiceError) -> u16 {
-    match error {
-        ServiceError::NotFound { .. } => 404,
-        ServiceError::Invalid { .. }
-        | ServiceError::Variables { .. }
-        | ServiceError::Missing { .. }
-        | ServiceError::UnknownFunctions { .. } => 400,
-        ServiceError::Render(failure) => match failure.error.kind {
-            ErrorKind::MissingVariable | ErrorKind::UnknownFunction | ErrorKind::StrictVariable => {
-                400
-            }
-            ErrorKind::Limit(Limit::Time) => 503,
-            ErrorKind::CallFailed | ErrorKind::Execution | ErrorKind::Limit(_) => 500,
-        },
-        ServiceError::Script(failure) => script_status(failure),
-        ServiceError::Depth { .. } => 500,
-        ServiceError::Store(error) => match error.kind {
-            StoreErrorKind::Unavailable => 503,
-            StoreErrorKind::Missing => 501,
-            StoreErrorKind::Refused | StoreErrorKind::Configuration | StoreErrorKind::Corrupt => {
-                500
-            }
-        },
-        ServiceError::Model { error, .. } => model_status(error),
-    }
-}
-
-/// Which failure of a script has which status: what the request says, what the script says, and
-/// what others answer.
-fn script_status(failure: &ScriptFailure) -> u16 {
-    match failure.code {
-        "script.input" | "script.invalid" | "script.not_found" => 400,
-        "script.denied" | "MethodNotAllowed" => 403,
-        "script.aborted" => 422,
-        build::CODE => 501,
-        "script.output" | "script.tool" => 502,
-        "script.model" => failure.model.as_ref().map_or(502, model_status),
-        _ => 500,
-    }
-}
-
-fn model_status(error: &ModelError) -> u16 {
-    match error.kind {
-        ModelErrorKind::Configuration => 503,
-        ModelErrorKind::Connect
-        | ModelErrorKind::Timeout
-        | ModelErrorKind::RateLimited
-        | ModelErrorKind::Quota
-        | ModelErrorKind::Overloaded
-        | ModelErrorKind::Provider
-        | ModelErrorKind::Auth
-        | ModelErrorKind::Forbidden
-        | ModelErrorKind::ModelNotFound
-        | ModelErrorKind::ContextLength
-        | ModelErrorKind::ContentFilter
-        | ModelErrorKind::Refused
-        | ModelErrorKind::MalformedToolCall
-        | ModelErrorKind::Protocol
-        | ModelErrorKind::Cut => 502,
-    }
-}
-
 impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
-        let mut answer = problem(status(&error), error.code(), error.to_string());
+        let mut answer = problem(error.code(), error.to_string()).caused_by(error.root_code());
         match error {
             ServiceError::NotFound {
                 broken: Some(broken),
@@ -374,15 +349,9 @@ impl ApiError {
     }
 
     /// Says what the model's provider said.
-    pub(crate) fn of_model(mut self, error: &ModelError) -> Self {
-        self.blame(error);
-        self
-    }
-
-    fn blame(&mut self, error: &ModelError) {
+    pub(crate) fn blame(&mut self, error: &ModelError) {
         self.0.upstream_status = error.status;
         self.0.retry_after = error.retry_after;
-        self.0.model = Some(error.kind);
         self.0.provider_code.clone_from(&error.provider_code);
     }
 }

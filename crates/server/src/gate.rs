@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use hyper::body::Incoming;
+use quillet_core::ErrorCode;
 use tower::Service;
 
 use crate::api::openai;
@@ -188,14 +189,14 @@ impl<'a> Head<'a> {
         // hyper reads in pieces, and so looks at the bound a piece too late.
         if self.bytes + target > HEAD_BYTES {
             let message = format!("the headers are larger than {HEAD_BYTES} bytes");
-            return Err(problem(431, "request.headers", message));
+            return Err(problem(ErrorCode::RequestHeaders, message));
         }
         match self.encoding {
             Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
                 let encoding = String::from_utf8_lossy(encoding.as_bytes());
                 let message =
                     format!("the body is encoded as {encoding:?}, which is not read here");
-                Err(problem(415, "request.encoding", message)
+                Err(problem(ErrorCode::RequestEncoding, message)
                     .hint("send it as it is, without Content-Encoding"))
             }
             _ => Ok(()),
@@ -211,7 +212,7 @@ fn admit(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Result<Cli
     let caller = app.auth.check(headers)?;
     if app.is_stopping() {
         return Err(
-            problem(503, "server.stopping", "this server is shutting down")
+            problem(ErrorCode::ServerStopping, "this server is shutting down")
                 .retry_after(Duration::from_secs(1)),
         );
     }
@@ -222,8 +223,7 @@ fn admit(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Result<Cli
     let taken = rate.take(client, Instant::now());
     taken.map(|()| client).map_err(|wait| {
         problem(
-            429,
-            "rate.limited",
+            ErrorCode::RateLimited,
             "more requests than the limit on rate permits",
         )
         .retry_after(wait)
@@ -234,9 +234,11 @@ fn admit(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Result<Cli
 async fn caught<E: IntoResponse>(call: impl Future<Output = Result<Response, E>>) -> Response {
     match AssertUnwindSafe(call).catch_unwind().await {
         Ok(answer) => answer.unwrap_or_else(IntoResponse::into_response),
-        Err(_) => {
-            problem(500, "server.defect", "the server met a defect of its own").into_response()
-        }
+        Err(_) => problem(
+            ErrorCode::ServerDefect,
+            "the server met a defect of its own",
+        )
+        .into_response(),
     }
 }
 
@@ -252,7 +254,7 @@ fn explain(
     if error.is_server_side() {
         tracing::warn!(
             request_id = exchange.id(),
-            code = error.code(),
+            code = %error.code(),
             "{}",
             error.message()
         );

@@ -3,6 +3,7 @@
 
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
+use quillet_core::ErrorCode;
 use serde::de::DeserializeOwned;
 
 use crate::api::{body, members, words};
@@ -39,21 +40,22 @@ impl<T: DeserializeOwned> FromRequest<At> for Body<T> {
         match MaybeBody::from_request(request, at).await? {
             MaybeBody(Some(value)) => Ok(Body(value)),
             MaybeBody(None) => Err(problem(
-                422,
-                "request.body",
+                ErrorCode::RequestBody,
                 "the request has no body; it takes a JSON object",
-            )),
+            )
+            .with_sql_status()),
         }
     }
 }
 
 fn malformed(error: &serde_json::Error) -> ApiError {
-    let (status, what) = match error.classify() {
-        serde_json::error::Category::Data => (422, "the body does not fit"),
-        _ => (400, "the body is not JSON"),
-    };
     let why = words::why(error);
-    problem(status, "request.body", format!("{what}: {why}")).at(error.line(), error.column())
+    let said = |what| problem(ErrorCode::RequestBody, format!("{what}: {why}"));
+    let answer = match error.classify() {
+        serde_json::error::Category::Data => said("the body does not fit").with_sql_status(),
+        _ => said("the body is not JSON"),
+    };
+    answer.at(error.line(), error.column())
 }
 
 /// Parameters behind `?`. What does not fit is answered with 422.
@@ -70,8 +72,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequestParts<S> for Para
         match Query::<T>::from_request_parts(parts, state).await {
             Ok(Query(value)) => Ok(Params(value)),
             Err(error) => Err(problem(
-                422,
-                "request.query",
+                ErrorCode::RequestQuery,
                 format!(
                     "the parameters behind ? do not fit: {}",
                     words::plain(&error.body_text())

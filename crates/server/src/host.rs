@@ -11,6 +11,7 @@ use std::str::FromStr;
 
 use axum::http::header::HOST;
 use axum::http::{HeaderMap, HeaderValue, Uri, Version};
+use quillet_core::ErrorCode;
 
 use crate::error::{ApiError, problem};
 
@@ -90,7 +91,8 @@ impl Hosts {
 /// The text of `Host`, which HTTP/1.1 demands exactly once.
 fn named(version: Version, headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let mut values = headers.get_all(HOST).iter();
-    let refused = |why| problem(400, "request.host", why).hint("send the header Host: NAME:PORT");
+    let refused =
+        |why| problem(ErrorCode::RequestHost, why).hint("send the header Host: NAME:PORT");
     match (values.next(), values.next()) {
         (None, _) if version <= Version::HTTP_10 => Ok(None),
         (None, _) => Err(refused("the request has no header Host")),
@@ -106,12 +108,12 @@ fn named(version: Version, headers: &HeaderMap) -> Result<Option<&str>, ApiError
 fn malformed(text: &str) -> ApiError {
     let message =
         format!("the header Host is {text:?}, and that is no host with or without a port");
-    problem(400, "request.host", message)
+    problem(ErrorCode::RequestHost, message)
 }
 
 fn unknown(text: &str) -> ApiError {
     let message = format!("this server does not answer to the name {text:?}");
-    problem(403, "browser.host", message).hint(
+    problem(ErrorCode::BrowserHost, message).hint(
         "if it is this server's, add it to server.hosts (or have the proxy before it send Host: localhost)",
     )
 }

@@ -6,7 +6,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
-use quillet_core::build;
+use quillet_core::ErrorCode;
 use quillet_prompt::ServiceError;
 use quillet_tools::serve::AVAILABLE;
 
@@ -23,7 +23,7 @@ use crate::exchange::Call;
     (status = 406, body = Problem, content_type = "application/problem+json", description = "The header Accept does not name both application/json and text/event-stream"),
 ))]
 pub(crate) async fn answer(call: Call, request: Request) -> Result<Response, ApiError> {
-    AVAILABLE.map_err(|missing| problem(501, build::CODE, missing.to_string()))?;
+    AVAILABLE.map_err(|missing| problem(ErrorCode::FeatureMissing, missing.to_string()))?;
     let most = call.app.config.body_bytes;
     // What says that it is too large need not arrive.
     if request.body().size_hint().lower() > most as u64 {
@@ -40,7 +40,7 @@ pub(crate) async fn answer(call: Call, request: Request) -> Result<Response, Api
             Ok(body) => String::from_utf8_lossy(&body.to_bytes()).into_owned(),
             Err(never) => match never {},
         };
-        return Err(problem(status, "mcp.request", said));
+        return Err(problem(ErrorCode::McpRequest, said).with_status(status));
     }
     Ok(answer.map(Body::new))
 }

@@ -13,6 +13,7 @@ use axum::http::header::{ETAG, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
+use quillet_core::ErrorCode;
 use quillet_prompt::{Revision, ServiceError, Snapshot};
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
@@ -81,7 +82,7 @@ fn at(text: &str) -> Result<At, ApiError> {
     }
     let wrong = || {
         let message = format!("min_revision is no revision: {text:?}");
-        problem(400, "request.revision", message)
+        problem(ErrorCode::RequestRevision, message)
             .hint("send 32 hexadecimal digits, the beginning of the SHA-256 of the stored text, or latest")
             .about("min_revision")
     };
@@ -132,7 +133,7 @@ impl Wanted {
             None => Ok(()),
             Some(At::Revision(_)) => {
                 let message = "min_revision names the text of one definition, and this is none";
-                Err(problem(400, "request.revision", message).hint("send latest"))
+                Err(problem(ErrorCode::RequestRevision, message).hint("send latest"))
             }
             Some(At::Latest) => match timeout(app.config.revision_time, app.service.sync()).await {
                 Ok(done) => Ok(done.map_err(ServiceError::Store)?),
@@ -141,7 +142,7 @@ impl Wanted {
                         "what was written last was not seen within the limit on revision_ms ({:?})",
                         app.config.revision_time
                     );
-                    Err(problem(503, "revision.timeout", message).retry_after(PAUSE))
+                    Err(problem(ErrorCode::RevisionTimeout, message).retry_after(PAUSE))
                 }
             },
         }
@@ -218,6 +219,6 @@ fn unseen(app: &App, id: &str, wanted: Revision, is: Option<Revision>) -> ApiErr
         "revision {wanted} of {id:?} was not seen within the limit on revision_ms ({:?}): {is}",
         app.config.revision_time
     );
-    problem(409, "revision.unseen", message)
+    problem(ErrorCode::RevisionUnseen, message)
         .hint("was it written under this id, and has nobody written over it since? min_revision=latest takes whatever was written before the request")
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::MethodRouter;
-use quillet_core::build;
+use quillet_core::ErrorCode;
 use utoipa::openapi::path::{PathItem, PathsBuilder};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApiBuilder, Paths};
 use utoipa_axum::router::UtoipaMethodRouter;
@@ -223,11 +223,10 @@ fn name_operation(item: &mut PathItem, suffix: &str) -> &'static str {
 
 async fn no_route(uri: axum::http::Uri) -> crate::error::ApiError {
     if let Some(missing) = sql::missing_at(uri.path()) {
-        return problem(501, build::CODE, missing.to_string());
+        return problem(ErrorCode::FeatureMissing, missing.to_string());
     }
     problem(
-        404,
-        "route.unknown",
+        ErrorCode::RouteUnknown,
         format!("there is no route {}", uri.path()),
     )
     .hint("GET /openapi.json lists the routes")
@@ -235,8 +234,7 @@ async fn no_route(uri: axum::http::Uri) -> crate::error::ApiError {
 
 async fn no_method(method: axum::http::Method, uri: axum::http::Uri) -> crate::error::ApiError {
     problem(
-        405,
-        "route.method",
+        ErrorCode::RouteMethod,
         format!("{} does not take {method}", uri.path()),
     )
 }

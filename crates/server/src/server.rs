@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use quillet_core::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -57,13 +58,13 @@ pub enum ServerError {
 impl ServerError {
     /// Stable code.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            ServerError::Bind { .. } => "server.bind",
-            ServerError::Open(_) => "server.open",
-            ServerError::Prefix(_) => "server.prefix",
-            ServerError::Host(_) => "server.host",
-            ServerError::Token(_) => "server.token",
+            ServerError::Bind { .. } => ErrorCode::ServerBind,
+            ServerError::Open(_) => ErrorCode::ServerOpen,
+            ServerError::Prefix(_) => ErrorCode::ServerPrefix,
+            ServerError::Host(_) => ErrorCode::ServerHost,
+            ServerError::Token(_) => ErrorCode::ServerToken,
         }
     }
 }

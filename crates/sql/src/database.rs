@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::BoxFuture;
-use quillet_core::build::{self, Missing};
+use quillet_core::build::Missing;
+use quillet_core::{BoxFuture, ErrorCode};
 
 use crate::sqlite::Sqlite;
 use crate::stream::{Ended, RowSink};
@@ -196,20 +196,20 @@ pub enum DatabaseErrorKind {
 impl DatabaseErrorKind {
     /// Stable code, as in error bodies.
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> ErrorCode {
         match self {
-            DatabaseErrorKind::Unreachable => "sql.unreachable",
-            DatabaseErrorKind::Denied => "sql.denied",
-            DatabaseErrorKind::Syntax => "sql.syntax",
-            DatabaseErrorKind::UnknownName => "sql.unknown_name",
-            DatabaseErrorKind::Timeout => "sql.timeout",
-            DatabaseErrorKind::ReadOnly => "sql.read_only",
-            DatabaseErrorKind::Refused => "sql.refused",
-            DatabaseErrorKind::Role => "sql.role",
-            DatabaseErrorKind::Unjudged => "sql.unjudged",
-            DatabaseErrorKind::Limit => "sql.limit",
-            DatabaseErrorKind::Failed => "sql.failed",
-            DatabaseErrorKind::Missing => build::CODE,
+            DatabaseErrorKind::Unreachable => ErrorCode::SqlUnreachable,
+            DatabaseErrorKind::Denied => ErrorCode::SqlDenied,
+            DatabaseErrorKind::Syntax => ErrorCode::SqlSyntax,
+            DatabaseErrorKind::UnknownName => ErrorCode::SqlUnknownName,
+            DatabaseErrorKind::Timeout => ErrorCode::SqlTimeout,
+            DatabaseErrorKind::ReadOnly => ErrorCode::SqlReadOnly,
+            DatabaseErrorKind::Refused => ErrorCode::SqlRefused,
+            DatabaseErrorKind::Role => ErrorCode::SqlRole,
+            DatabaseErrorKind::Unjudged => ErrorCode::SqlUnjudged,
+            DatabaseErrorKind::Limit => ErrorCode::SqlLimit,
+            DatabaseErrorKind::Failed => ErrorCode::SqlFailed,
+            DatabaseErrorKind::Missing => ErrorCode::FeatureMissing,
         }
     }
 }

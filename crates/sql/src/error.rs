@@ -1,8 +1,8 @@
 //! Everything that can go wrong with a question to a database.
 
-use quillet_core::Position;
 use quillet_core::chat::{FinishReason, ModelError};
 use quillet_core::store::StoreError;
+use quillet_core::{ErrorCode, Position};
 
 use crate::database::{DatabaseError, DatabaseErrorKind};
 use crate::export::ExportError;
@@ -26,7 +26,7 @@ pub enum SqlError {
     #[error("{message}")]
     Invalid {
         /// Stable code, `sql.invalid.…`.
-        code: &'static str,
+        code: ErrorCode,
         /// What is wrong with what, and how it would be right.
         message: String,
     },
@@ -116,19 +116,19 @@ impl SqlError {
 
     /// Stable code, as in error bodies.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            SqlError::NotFound { what: "table", .. } => "sql.table_not_found",
-            SqlError::NotFound { .. } => "sql.not_found",
-            SqlError::Invalid { code, .. } => code,
-            SqlError::Url(_) => "sql.invalid.url",
+            SqlError::NotFound { what: "table", .. } => ErrorCode::SqlTableNotFound,
+            SqlError::NotFound { .. } => ErrorCode::SqlNotFound,
+            SqlError::Invalid { code, .. } => *code,
+            SqlError::Url(_) => ErrorCode::SqlInvalidUrl,
             SqlError::Guard(refusal) => refusal.error.code,
             SqlError::Database(error) => error.kind.code(),
-            SqlError::NoModel => "sql.no_model",
+            SqlError::NoModel => ErrorCode::SqlNoModel,
             SqlError::Model(error) => error.kind.code(),
-            SqlError::Answer { .. } => "sql.answer",
-            SqlError::Cut { .. } => "sql.answer_cut",
-            SqlError::Prompt { .. } => "sql.prompt",
+            SqlError::Answer { .. } => ErrorCode::SqlAnswer,
+            SqlError::Cut { .. } => ErrorCode::SqlAnswerCut,
+            SqlError::Prompt { .. } => ErrorCode::SqlPrompt,
             SqlError::Export(error) => error.code(),
             SqlError::Store(error) => error.kind.code(),
         }

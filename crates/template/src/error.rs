@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use quillet_core::{Diagnostic, Position, Span};
+use quillet_core::{Diagnostic, ErrorCode, Position, Span};
 
 use crate::Source;
 use crate::limits::Limit;
@@ -74,15 +74,15 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Stable code, as in error bodies.
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> ErrorCode {
         match self {
-            ErrorKind::MissingVariable => "render.missing_variable",
-            ErrorKind::UnknownFunction => "render.unknown_function",
-            ErrorKind::StrictVariable => "render.strict_variable",
-            ErrorKind::CallFailed => "render.call_failed",
-            ErrorKind::Execution => "render.execution",
-            ErrorKind::Limit(Limit::Time) => "render.timeout",
-            ErrorKind::Limit(_) => "render.limit",
+            ErrorKind::MissingVariable => ErrorCode::RenderMissingVariable,
+            ErrorKind::UnknownFunction => ErrorCode::RenderUnknownFunction,
+            ErrorKind::StrictVariable => ErrorCode::RenderStrictVariable,
+            ErrorKind::CallFailed => ErrorCode::RenderCallFailed,
+            ErrorKind::Execution => ErrorCode::RenderExecution,
+            ErrorKind::Limit(Limit::Time) => ErrorCode::RenderTimeout,
+            ErrorKind::Limit(_) => ErrorCode::RenderLimit,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use quillet_core::tool::{BuiltTool, ToolBuilder, ToolSpec};
-use quillet_core::{Diagnostic, build};
+use quillet_core::{Diagnostic, ErrorCode};
 
 use crate::address::{AddressPolicy, Scope};
 use crate::builtin::{Remote, WebSearch, Workspace};
@@ -150,7 +150,8 @@ impl ToolBuilder for Tools {
                 wrong(&path, &why)
             }
             Unusable::Missing(missing) => {
-                let finding = Diagnostic::error(build::CODE, source, missing.to_string());
+                let finding =
+                    Diagnostic::error(ErrorCode::FeatureMissing, source, missing.to_string());
                 vec![finding.at(text, crate::place::of_value(text, &["type"]))]
             }
         })?;

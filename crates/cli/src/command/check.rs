@@ -8,7 +8,7 @@ use std::sync::Arc;
 use quillet::parts;
 use quillet::settings::{self, Settings};
 use quillet_core::store::{Entry, Key, Kind, Store};
-use quillet_core::{Diagnostic, json};
+use quillet_core::{Diagnostic, Exit, json};
 use quillet_prompt::{Definition, Variables};
 use quillet_store::{MemoryStore, StoreOptions};
 
@@ -16,7 +16,7 @@ use crate::agent_file;
 use crate::args::Check;
 use crate::beside;
 use crate::explain::Texts;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::overlay::Overlay;
 use crate::report::{self, Finding};
 use crate::script_file;
@@ -55,7 +55,7 @@ pub(crate) async fn run(args: &Check, config: &Settings) -> Result<(), Failure> 
     }
     match errors {
         0 => Ok(()),
-        _ => Err(Failure::Said(code::TEMPLATE)),
+        _ => Err(Failure::Said(Exit::Template)),
     }
 }
 

@@ -4,13 +4,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use quillet_core::Exit;
 use quillet_prompt::convert::{self as files, FileOptions, Target};
 use quillet_prompt::file::{self, Alone, PromptFile};
 use quillet_template::convert::{self as templates, ConvertOptions, Language, Shape};
 use quillet_template::{Source, TemplateFactory};
 
 use crate::args::Convert;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::report::{self, Finding};
 use crate::source::{self, Form};
 use crate::terminal::{self, Stream};
@@ -106,7 +107,7 @@ impl Plan<'_> {
         }
         terminal::note(&format!("{written} of {} files converted", paths.len()));
         match failed {
-            true => Err(Failure::Said(code::TEMPLATE)),
+            true => Err(Failure::Said(Exit::Template)),
             false => Ok(()),
         }
     }

@@ -6,6 +6,7 @@ use quillet::parts;
 use quillet::parts::agents;
 use quillet::settings::keys::KeyFile;
 use quillet::settings::{self, Settings};
+use quillet_core::Exit;
 use quillet_core::chat::ChatModel;
 use quillet_core::store::{Health, Kind};
 use quillet_llm::Provider;
@@ -15,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::args::Doctor;
 use crate::databases;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style};
 
 /// How long a connection to the model may take here.
@@ -47,7 +48,7 @@ pub(crate) async fn run(args: &Doctor, config: &Settings) -> Result<(), Failure>
         .iter()
         .any(|Line(verdict, ..)| *verdict == Verdict::Broken)
     {
-        true => Err(Failure::Said(code::FAILURE)),
+        true => Err(Failure::Said(Exit::Failure)),
         false => Ok(()),
     }
 }

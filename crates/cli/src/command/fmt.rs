@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use quillet_core::Exit;
 use quillet_script::format::format;
 use quillet_script::syntax::Source;
 
 use crate::args::Fmt;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::report;
 use crate::scripts::finding;
 use crate::source;
@@ -27,10 +28,10 @@ pub(crate) fn run(args: &Fmt) -> Result<(), Failure> {
         all.push(one(file, args.check)?);
     }
     if all.contains(&Done::Broken) {
-        return Err(Failure::Said(code::TEMPLATE));
+        return Err(Failure::Said(Exit::Template));
     }
     match args.check && all.contains(&Done::Changed) {
-        true => Err(Failure::Said(code::FAILURE)),
+        true => Err(Failure::Said(Exit::Failure)),
         false => Ok(()),
     }
 }

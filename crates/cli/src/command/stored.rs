@@ -199,7 +199,7 @@ async fn add(
         let wrong = Failure::Findings(found);
         crate::tell(&wrong);
         terminal::note("nothing was written; --force writes it all the same");
-        return Err(Failure::Said(wrong.code()));
+        return Err(Failure::Said(wrong.exit()));
     }
     for finding in &found {
         terminal::note(report::show(finding, Stream::Err.has_colour()).trim_end());

@@ -17,6 +17,7 @@ use quillet::parts::agents;
 use quillet::parts::traces::{self, Traces};
 use quillet::settings::{self, Settings};
 use quillet_agent::skills;
+use quillet_core::Exit;
 use quillet_core::store::Store;
 use quillet_host::agent::{
     AgentRequest, AgentService, Input, ModelSettings, Refused, Running, SkillChoice, ToolSettings,
@@ -27,7 +28,7 @@ use quillet_store::MemoryStore;
 
 use crate::args::Talk;
 use crate::databases;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::terminal;
 
 pub(crate) use call::Call;
@@ -165,7 +166,7 @@ impl Talker {
             Refused::Store(error) => error.into(),
             other => {
                 terminal::error(&other.to_string());
-                Failure::Said(code::REFUSED)
+                Failure::Said(Exit::Refused)
             }
         })
     }

@@ -564,3 +564,21 @@ fn tokens_and_money_of_a_run_have_bounds() {
     let unknown = place.run(&["run", "s", "-m", "mock", "--max-cost", "1"]);
     unknown.fails(3, &["the price of `mock` is not known"]);
 }
+
+#[test]
+fn templates_in_scripts_keep_to_the_limits_of_renders() {
+    let script = "- $echo: \"{% for n in range(20000) %}.{% endfor %}\"\n";
+    let place = Place::new().with(&[
+        ("dots.ai.yaml", script),
+        ("steps.toml", "[render]\nsteps = 1000\n"),
+        ("output_bytes.toml", "[render]\noutput_bytes = 1000\n"),
+    ]);
+    let dots = ".".repeat(20_000) + "\n";
+    place.run(&["run", "dots.ai.yaml"]).gives(&dots);
+    for limit in ["steps", "output_bytes"] {
+        let config = format!("{limit}.toml");
+        let done = place.run(&["--config", &config, "run", "dots.ai.yaml"]);
+        let said = format!("render stopped at the limit on {limit} (1000)");
+        done.fails(3, &[&said]);
+    }
+}

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crate::ErrorCode;
+
 /// The kind of a [`ModelError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModelErrorKind {
@@ -43,61 +45,52 @@ pub enum ModelErrorKind {
 impl ModelErrorKind {
     /// Stable code, as in error bodies of the prompt service.
     #[must_use]
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> ErrorCode {
         match self {
-            ModelErrorKind::Connect => "model.connect",
-            ModelErrorKind::Timeout => "model.timeout",
-            ModelErrorKind::RateLimited => "model.rate_limited",
-            ModelErrorKind::Quota => "model.quota",
-            ModelErrorKind::Overloaded => "model.overloaded",
-            ModelErrorKind::Provider => "model.provider",
-            ModelErrorKind::Auth => "model.auth",
-            ModelErrorKind::Forbidden => "model.forbidden",
-            ModelErrorKind::ModelNotFound => "model.not_found",
-            ModelErrorKind::ContextLength => "model.context_length",
-            ModelErrorKind::ContentFilter => "model.content_filter",
-            ModelErrorKind::Refused => "model.refused",
-            ModelErrorKind::MalformedToolCall => "model.malformed_tool_call",
-            ModelErrorKind::Protocol => "model.protocol",
-            ModelErrorKind::Cut => "model.cut",
-            ModelErrorKind::Configuration => "model.configuration",
+            ModelErrorKind::Connect => ErrorCode::ModelConnect,
+            ModelErrorKind::Timeout => ErrorCode::ModelTimeout,
+            ModelErrorKind::RateLimited => ErrorCode::ModelRateLimited,
+            ModelErrorKind::Quota => ErrorCode::ModelQuota,
+            ModelErrorKind::Overloaded => ErrorCode::ModelOverloaded,
+            ModelErrorKind::Provider => ErrorCode::ModelProvider,
+            ModelErrorKind::Auth => ErrorCode::ModelAuth,
+            ModelErrorKind::Forbidden => ErrorCode::ModelForbidden,
+            ModelErrorKind::ModelNotFound => ErrorCode::ModelNotFound,
+            ModelErrorKind::ContextLength => ErrorCode::ModelContextLength,
+            ModelErrorKind::ContentFilter => ErrorCode::ModelContentFilter,
+            ModelErrorKind::Refused => ErrorCode::ModelRefused,
+            ModelErrorKind::MalformedToolCall => ErrorCode::ModelMalformedToolCall,
+            ModelErrorKind::Protocol => ErrorCode::ModelProtocol,
+            ModelErrorKind::Cut => ErrorCode::ModelCut,
+            ModelErrorKind::Configuration => ErrorCode::ModelConfiguration,
         }
     }
 
     /// Stable code, as in the events of an agent.
     #[must_use]
-    pub fn event_code(self) -> &'static str {
+    pub fn event_code(self) -> ErrorCode {
         match self {
-            ModelErrorKind::Connect => "network",
-            ModelErrorKind::Timeout => "timeout",
-            ModelErrorKind::RateLimited => "rate_limit",
-            ModelErrorKind::Quota => "quota",
-            ModelErrorKind::Overloaded => "overloaded",
-            ModelErrorKind::Provider | ModelErrorKind::Protocol => "server_error",
-            ModelErrorKind::Auth => "auth",
-            ModelErrorKind::Forbidden => "forbidden",
-            ModelErrorKind::ModelNotFound => "model_not_found",
-            ModelErrorKind::ContextLength => "context_length",
-            ModelErrorKind::ContentFilter => "content_filter",
-            ModelErrorKind::Refused | ModelErrorKind::Configuration => "invalid_request",
-            ModelErrorKind::MalformedToolCall => "malformed_tool_call",
-            ModelErrorKind::Cut => "stream_truncated",
+            ModelErrorKind::Connect => ErrorCode::RunNetwork,
+            ModelErrorKind::Timeout => ErrorCode::RunTimeout,
+            ModelErrorKind::RateLimited => ErrorCode::RunRateLimit,
+            ModelErrorKind::Quota => ErrorCode::RunQuota,
+            ModelErrorKind::Overloaded => ErrorCode::RunOverloaded,
+            ModelErrorKind::Provider | ModelErrorKind::Protocol => ErrorCode::RunServerError,
+            ModelErrorKind::Auth => ErrorCode::RunAuth,
+            ModelErrorKind::Forbidden => ErrorCode::RunForbidden,
+            ModelErrorKind::ModelNotFound => ErrorCode::RunModelNotFound,
+            ModelErrorKind::ContextLength => ErrorCode::RunContextLength,
+            ModelErrorKind::ContentFilter => ErrorCode::RunContentFilter,
+            ModelErrorKind::Refused | ModelErrorKind::Configuration => ErrorCode::RunInvalidRequest,
+            ModelErrorKind::MalformedToolCall => ErrorCode::RunMalformedToolCall,
+            ModelErrorKind::Cut => ErrorCode::RunStreamTruncated,
         }
     }
 
     /// Whether the same request may succeed when sent again.
     #[must_use]
     pub fn retryable(self) -> bool {
-        matches!(
-            self,
-            ModelErrorKind::Connect
-                | ModelErrorKind::Timeout
-                | ModelErrorKind::RateLimited
-                | ModelErrorKind::Overloaded
-                | ModelErrorKind::Provider
-                // The model may well write a better one.
-                | ModelErrorKind::MalformedToolCall
-        )
+        self.code().retryable()
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quillet_agent::{AgentError, Limits, Run, Skills, Source};
 use quillet_core::chat::{ChatOptions, ToolOffer};
 use quillet_core::trace::Tracer;
-use quillet_core::{Content, ContentPart, Message, Role};
+use quillet_core::{Content, ContentPart, ErrorCode, Message, Role};
 use quillet_tools::builtin::{KnowledgeBase, KnowledgeScope};
 use tokio_util::sync::CancellationToken;
 
@@ -139,7 +139,7 @@ async fn documents(
         .knowledge(service.parts.knowledge.clone(), scope);
     let knowledge = found.ok_or_else(|| {
         let message = "the request names knowledge bases, and none are set up here: set agent.knowledge or tools.rag.base_url";
-        setup("invalid_request", message.to_owned())
+        setup(ErrorCode::RunInvalidRequest, message.to_owned())
     })?;
     let Input::Content(content) = input else {
         return Ok(searched(knowledge));
@@ -250,7 +250,7 @@ async fn loaded(
         return Ok(Past::default());
     };
     let turns = service.parts.sessions.load(session, most).await;
-    let mut turns = turns.map_err(|error| setup("server_error", error.to_string()))?;
+    let mut turns = turns.map_err(|error| setup(ErrorCode::RunServerError, error.to_string()))?;
     if request.metadata.is_group {
         turns = history::ends(turns, options.group_history);
     }
@@ -302,7 +302,7 @@ fn no_doubles(
         if !seen.insert(name) {
             let message =
                 format!("two tools of this request are named {name:?}: rename one of them");
-            return Err(setup("invalid_request", message));
+            return Err(setup(ErrorCode::RunInvalidRequest, message));
         }
     }
     Ok(())
@@ -321,7 +321,7 @@ fn no_strangers(provider: &str, client_tools: &[ToolOffer]) -> Result<(), AgentE
         if is_known && owner != provider {
             let message =
                 format!("tools.custom: {name} is a tool of {owner}, and {provider} is asked");
-            return Err(setup("invalid_request", message));
+            return Err(setup(ErrorCode::RunInvalidRequest, message));
         }
     }
     Ok(())
@@ -379,7 +379,7 @@ fn tracer(service: &AgentService) -> Tracer {
     }
 }
 
-pub(super) fn setup(code: &'static str, message: String) -> AgentError {
+pub(super) fn setup(code: ErrorCode, message: String) -> AgentError {
     AgentError::Setup { code, message }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use quillet_agent::{AgentError, Ending, Outcome};
+use quillet_agent::{Ending, Outcome};
 
 use crate::counters::{self, ByCode, Histogram};
 
@@ -112,6 +112,6 @@ fn ending(ending: &Ending) -> &'static str {
         Ending::CallsRequired => "calls_required",
         Ending::Silent { .. } => "silent_exit",
         Ending::Cancelled => "cancelled",
-        Ending::Failed(error) => AgentError::code(error),
+        Ending::Failed(error) => error.code().as_str(),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quillet_agent::skills::Definition;
 use quillet_agent::{AgentError, Permissions, Skill};
 use quillet_core::tool::Tool;
-use quillet_core::{Diagnostic, nearest};
+use quillet_core::{Diagnostic, ErrorCode, nearest};
 use quillet_prompt::PromptResult;
 use quillet_tools::builtin::{BY_NAME, BuiltinOptions, KnowledgeBase};
 use quillet_tools::{McpOrigin, McpServers};
@@ -107,14 +107,14 @@ fn named(
 ) -> Result<Vec<Arc<dyn Tool>>, AgentError> {
     if let Some(id) = name.strip_prefix(PROMPT) {
         let tool = service.parts.prompts.tool(id, PromptResult::Text);
-        let tool = tool.map_err(|error| setup("invalid_request", error.to_string()))?;
+        let tool = tool.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))?;
         return Ok(vec![tool]);
     }
     if let Some(tool) = stored(service, name) {
         return Ok(vec![tool]);
     }
     let tools = service.parts.tools.builtin(name, options);
-    tools.map_err(|error| setup("invalid_request", error.to_string()))
+    tools.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))
 }
 
 /// A tool of the catalogue, by its id or by the name that templates call.
@@ -251,7 +251,7 @@ fn definitions(
 )]
 fn wrong_skill(found: Vec<Diagnostic>) -> AgentError {
     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
-    setup("invalid_request", found.join("; "))
+    setup(ErrorCode::RunInvalidRequest, found.join("; "))
 }
 
 fn no_skill(service: &AgentService, name: &str) -> AgentError {
@@ -259,7 +259,7 @@ fn no_skill(service: &AgentService, name: &str) -> AgentError {
     let near = nearest(name, known);
     let hint = near.map_or_else(String::new, |near| format!(" (did you mean {near:?}?)"));
     setup(
-        "invalid_request",
+        ErrorCode::RunInvalidRequest,
         format!("there is no skill {name:?}{hint}"),
     )
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use quillet_agent::{AgentError, AgentEvent, Ending, EventStream, Outcome, Source};
 use quillet_core::session::Turn;
-use quillet_core::{BoxFuture, Message, Role};
+use quillet_core::{BoxFuture, ErrorCode, Message, Role};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -325,7 +325,7 @@ async fn step(stage: &mut Stage) -> Step {
 
 fn defect() -> AgentError {
     AgentError::Setup {
-        code: "internal_error",
+        code: ErrorCode::RunInternalError,
         message: "the run ended without an end".to_owned(),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use quillet_core::ErrorCode;
 use quillet_core::runs::{NotAdmitted, Permit};
 use quillet_core::store::{StoreError, StoreErrorKind};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -112,13 +113,23 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Stable code.
+    /// Stable code, which has the status.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Refused::Busy { .. } | Refused::Limit(_) => "rate_limit",
-            Refused::Running(_) => "invalid_request",
-            Refused::Store(_) => "server_error",
+            Refused::Busy { .. } | Refused::Limit(_) => ErrorCode::AgentLimit,
+            Refused::Running(_) => ErrorCode::AgentRunning,
+            Refused::Store(error) => error.kind.code(),
+        }
+    }
+
+    /// Stable code, as in the events.
+    #[must_use]
+    pub fn event_code(&self) -> ErrorCode {
+        match self {
+            Refused::Busy { .. } | Refused::Limit(_) => ErrorCode::RunRateLimit,
+            Refused::Running(_) => ErrorCode::RunInvalidRequest,
+            Refused::Store(_) => ErrorCode::RunServerError,
         }
     }
 
@@ -206,7 +217,8 @@ impl AgentService {
         request_id: &str,
     ) -> Result<Running, Refused> {
         let places = self.admit(who, request_id).await;
-        let places = places.inspect_err(|refused| self.counts.refused.count(refused.code()))?;
+        let places =
+            places.inspect_err(|refused| self.counts.refused.count(refused.event_code()))?;
         Ok(Running::new(self.clone(), request, who, request_id, places))
     }
 

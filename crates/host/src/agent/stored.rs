@@ -3,7 +3,7 @@
 use quillet_agent::definition::{Instructions, SkillChoice as Chosen};
 use quillet_agent::{AgentDefinition, AgentError};
 use quillet_core::store::{Key, Kind};
-use quillet_core::{Map, nearest};
+use quillet_core::{ErrorCode, Map, nearest};
 use quillet_prompt::{Input, RenderedPrompt};
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ pub(super) async fn find(
     // An id has dots where a key has colons; a key with dots is found as it is.
     let keys = [Key::new(name), Key::new(name.replace('.', ":"))];
     let texts = store.get(Kind::Agent, &keys).await;
-    let texts = texts.map_err(|error| setup("server_error", error.to_string()))?;
+    let texts = texts.map_err(|error| setup(ErrorCode::RunServerError, error.to_string()))?;
     let Some(text) = texts.into_iter().flatten().next() else {
         return Err(unknown(service, name).await);
     };
@@ -38,7 +38,7 @@ pub(super) async fn find(
     definition.map(Some).map_err(|found| {
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         setup(
-            "invalid_request",
+            ErrorCode::RunInvalidRequest,
             format!("the agent {name} is broken: {}", found.join("; ")),
         )
     })
@@ -56,7 +56,7 @@ async fn unknown(service: &AgentService, name: &str) -> AgentError {
     let near = nearest(name, known.iter().map(String::as_str));
     let hint = near.map_or_else(String::new, |near| format!(" (did you mean {near:?}?)"));
     setup(
-        "model_not_found",
+        ErrorCode::RunModelNotFound,
         format!("there is no agent {name:?}{hint}"),
     )
 }
@@ -133,7 +133,8 @@ async fn instructions(
                 .prompts
                 .render(prompt, &Input::new(&variables, id))
                 .await;
-            let rendered = rendered.map_err(|error| setup("invalid_request", error.to_string()))?;
+            let rendered =
+                rendered.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))?;
             Ok(Some(text(rendered.prompt)))
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Weak};
 
 use futures_util::stream::{once, unfold};
-use quillet_core::BoxFuture;
+use quillet_core::{BoxFuture, ErrorCode};
 use quillet_prompt::{
     PromptService, ScriptEvent, ScriptJob, ScriptOutcome, ScriptRunner, ScriptStream, ServiceError,
 };
@@ -100,7 +100,7 @@ impl ScriptService {
                 Err(_) => {
                     let message = format!("the script took longer than {most:?}");
                     let help = "if it is meant to take that long, raise scripts.time_ms";
-                    Err(watch::plain(&id, "script.limit", message, help))
+                    Err(watch::plain(&id, ErrorCode::ScriptLimit, message, help))
                 }
             }
         };
@@ -122,7 +122,7 @@ impl ScriptRunner for ScriptService {
             Some(running) => Box::pin(unfold(running, Running::next)),
             None => {
                 let message = "the service is shutting down".to_owned();
-                let error = watch::plain(&job.id, "script.aborted", message, "try again");
+                let error = watch::plain(&job.id, ErrorCode::ScriptAborted, message, "try again");
                 Box::pin(once(async { Err(error) }))
             }
         }
@@ -142,7 +142,12 @@ fn apart(
             Ok(ended) => ended,
             Err(error) => {
                 let help = "look into the log of the server";
-                Err(watch::plain(&id, "script.aborted", error.to_string(), help))
+                Err(watch::plain(
+                    &id,
+                    ErrorCode::ScriptAborted,
+                    error.to_string(),
+                    help,
+                ))
             }
         }
     })

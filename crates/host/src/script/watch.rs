@@ -1,6 +1,6 @@
 //! What happens in a run, on its way to whoever reads it.
 
-use quillet_core::Diagnostic;
+use quillet_core::{Diagnostic, ErrorCode};
 use quillet_prompt::{Enforced, ScriptEvent, ScriptFailure, ScriptOutcome, ServiceError};
 use quillet_script::ScriptError;
 use quillet_script::host::{Observer, RunEvent};
@@ -75,7 +75,7 @@ pub(super) fn failure(id: &str, error: ScriptError) -> ServiceError {
 }
 
 /// A failure that has no place in a script.
-pub(super) fn plain(id: &str, code: &'static str, message: String, help: &str) -> ServiceError {
+pub(super) fn plain(id: &str, code: ErrorCode, message: String, help: &str) -> ServiceError {
     ServiceError::Script(Box::new(ScriptFailure {
         id: id.to_owned(),
         code,

@@ -105,7 +105,7 @@ impl From<&ModelError> for Failure {
     fn from(error: &ModelError) -> Self {
         let wait = error.retry_after.map(|wait| wait.as_millis());
         Failure {
-            kind: error.kind.code().to_owned(),
+            kind: error.kind.code().to_string(),
             message: error.message.clone(),
             status: error.status,
             retry_after_ms: wait.map(|wait| u64::try_from(wait).unwrap_or(u64::MAX)),
@@ -118,7 +118,9 @@ impl From<&ModelError> for Failure {
 /// A kind that this version does not know is a failure of the provider's.
 impl From<Failure> for ModelError {
     fn from(failure: Failure) -> Self {
-        let kind = KINDS.into_iter().find(|kind| kind.code() == failure.kind);
+        let kind = KINDS
+            .into_iter()
+            .find(|kind| kind.code().as_str() == failure.kind);
         ModelError {
             kind: kind.unwrap_or(ModelErrorKind::Provider),
             message: failure.message,

@@ -35,9 +35,10 @@ fn finish_reasons_are_understood() {
         let body = stream(&[chunk(&json!([{"text": "x"}]), Some(raw))]);
         let outcome = play(&Gemini, &body);
         let reason = outcome.reply.choices[0].finish_reason;
-        let met = outcome
-            .error
-            .map_or_else(|| Ok(reason.unwrap()), |error| Err(error.kind.event_code()));
+        let met = outcome.error.map_or_else(
+            || Ok(reason.unwrap()),
+            |error| Err(error.kind.event_code().as_str()),
+        );
         assert_eq!(met, expected, "{raw}");
     }
 }
@@ -66,7 +67,7 @@ fn errors_are_seen_in_every_wrapping() {
         format!("[{multi_line}]"),
     ] {
         let error = play(&Gemini, &body).error.unwrap();
-        let met = (error.kind.event_code(), error.message.as_str());
+        let met = (error.kind.event_code().as_str(), error.message.as_str());
         assert_eq!(met, ("overloaded", "busy"), "{body}");
     }
 }
@@ -117,7 +118,7 @@ fn a_refusal_says_what_it_is() {
     );
     let listed = Gemini.refusal(503, r#"[{"error": {"code": 503, "message": "busy"}}]"#);
     assert_eq!(
-        (listed.kind.event_code(), listed.message.as_str()),
+        (listed.kind.event_code().as_str(), listed.message.as_str()),
         ("overloaded", "busy")
     );
 }

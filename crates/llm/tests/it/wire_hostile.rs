@@ -92,7 +92,7 @@ fn numbers_that_are_no_sizes_take_no_memory() {
     let body = json!({"candidates": [{"index": far, "finishReason": "STOP"}]}).to_string();
     let error = play(&Gemini, &body).error.unwrap();
     assert_eq!(
-        (error.kind.event_code(), error.message.as_str()),
+        (error.kind.event_code().as_str(), error.message.as_str()),
         ("server_error", "the number of a candidate is out of range")
     );
 }

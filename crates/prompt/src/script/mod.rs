@@ -17,7 +17,7 @@ use std::sync::Arc;
 use futures_util::Stream;
 use quillet_core::chat::{ChatOptions, ModelError, Usage};
 use quillet_core::tool::ToolSpec;
-use quillet_core::{Diagnostic, Map, Message, Value};
+use quillet_core::{Diagnostic, ErrorCode, Map, Message, Value};
 use serde::Serialize;
 use serde_json::{Map as Object, Value as Tree};
 
@@ -202,7 +202,7 @@ pub struct ScriptFailure {
     /// The script that was run.
     pub id: String,
     /// Stable code, such as `script.input`.
-    pub code: &'static str,
+    pub code: ErrorCode,
     /// All findings; the first says what ended the run.
     pub diagnostics: Vec<Diagnostic>,
     /// Scripts that were being run, outermost first.
@@ -216,7 +216,7 @@ impl fmt::Display for ScriptFailure {
         write!(f, "script {:?}: ", self.id)?;
         match self.diagnostics.first() {
             Some(first) => first.fmt(f),
-            None => f.write_str(self.code),
+            None => self.code.fmt(f),
         }
     }
 }

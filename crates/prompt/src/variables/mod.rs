@@ -26,9 +26,6 @@ const MOST_AGE: Duration = Duration::from_secs(5);
 /// While the store is away, old values are served and looked at again after this.
 const STALE_AGE: Duration = Duration::from_millis(250);
 
-/// How long a store is waited for where a value is known that can be served instead.
-const PATIENCE: Duration = Duration::from_millis(75);
-
 /// How long to wait before asking a store for its keys again.
 const RETRY: Duration = Duration::from_millis(500);
 
@@ -128,12 +125,15 @@ fn unusable<'a>(id: &str, problems: impl Iterator<Item = &'a Arc<Diagnostic>>) -
 }
 
 impl Variables {
+    /// How long a store is waited for where a value is known that can be served instead.
+    pub const PATIENCE: Duration = Duration::from_millis(75);
+
     /// Variables of a store; nothing is fetched yet. See [`Variables::watch`].
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Variables {
             cache: Arc::new(Cache::new(store)),
-            patience: PATIENCE,
+            patience: Self::PATIENCE,
             asks: Asks::default(),
             hits: AtomicU64::new(0),
         }

@@ -205,7 +205,7 @@ async fn a_failed_tool_leaves_its_default_and_is_reported() {
     let mut failed: Vec<(&str, &str)> = outcome
         .failures
         .iter()
-        .map(|f| (f.tool.as_str(), f.code))
+        .map(|f| (f.tool.as_str(), f.code.as_str()))
         .collect();
     failed.sort_unstable();
     assert_eq!(
@@ -258,7 +258,7 @@ async fn prompts_call_partials_and_each_other() {
         "system: s\nuser: D"
     );
     let error = render(&service, "f.loop", "{}").await.unwrap_err();
-    assert!(error.code().starts_with("render."), "{error}");
+    assert!(error.code().as_str().starts_with("render."), "{error}");
     assert!(render(&service, "f.nowhere", "{}").await.is_err());
 }
 

@@ -41,11 +41,7 @@ pub async fn service(
     let sessions =
         quillet_store::open_sessions(sessions, &store, &SessionOptions::default()).await?;
     let runs = address(&settings::AGENT_RUNS);
-    let kept = RunOptions {
-        lease: settings.milliseconds(&settings::AGENT_LEASE_MS),
-        ..RunOptions::default()
-    };
-    let runs = quillet_store::open_runs(runs, &store, &kept).await?;
+    let runs = quillet_store::open_runs(runs, &store, &run_options(settings)).await?;
     let parts = AgentParts {
         models: Arc::new(ByRequest {
             models,
@@ -72,7 +68,14 @@ pub fn models(settings: &Settings) -> Result<Arc<Models>, Error> {
     parts::models(settings, Arc::default())
 }
 
-fn options(settings: &Settings) -> AgentOptions {
+pub(super) fn run_options(settings: &Settings) -> RunOptions {
+    RunOptions {
+        lease: settings.milliseconds(&settings::AGENT_LEASE_MS),
+        ..RunOptions::default()
+    }
+}
+
+pub(super) fn options(settings: &Settings) -> AgentOptions {
     let small = |setting| {
         let number = settings.integer(setting)?;
         Some(u32::try_from(number).unwrap_or(u32::MAX))

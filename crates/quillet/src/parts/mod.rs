@@ -7,6 +7,8 @@ pub mod databases;
 #[cfg(not(feature = "sql"))]
 #[path = "databases_missing.rs"]
 pub mod databases;
+#[cfg(all(test, feature = "server", feature = "sql"))]
+mod defaults;
 #[cfg(feature = "sql")]
 pub mod demo_shop;
 pub mod disk;
@@ -18,6 +20,7 @@ pub mod traces;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use quillet_core::chat::ChatModel;
 use quillet_core::knowledge::Embedder;
@@ -147,8 +150,7 @@ pub fn service(
     model: Option<Arc<dyn ChatModel>>,
     retries: Arc<AtomicU64>,
 ) -> Result<PromptService, Error> {
-    let patience = settings.milliseconds(&settings::STORE_PATIENCE_MS);
-    let variables = Variables::new(store.clone()).with_patience(patience);
+    let variables = Variables::new(store.clone()).with_patience(patience(settings));
     let variables = Arc::new(variables);
     let catalogue = catalogue_beside(settings, store, variables.clone())?;
     let options = ServiceOptions {
@@ -158,6 +160,10 @@ pub fn service(
         named_counts: Some(settings.size(&settings::NAMED_COUNTS)),
     };
     Ok(PromptService::new(catalogue, variables, model, options))
+}
+
+fn patience(settings: &Settings) -> Duration {
+    settings.milliseconds(&settings::STORE_PATIENCE_MS)
 }
 
 /// The bounds on renders.
@@ -212,11 +218,7 @@ pub fn models(settings: &Settings, retries: Arc<AtomicU64>) -> Result<Arc<Models
         },
         default_model: settings.text(&settings::MODEL).map(str::to_owned),
         include_usage: Some(settings.is_on(&settings::INCLUDE_USAGE)),
-        timeouts: Timeouts {
-            first_byte: settings.milliseconds(&settings::MODEL_FIRST_BYTE_MS),
-            idle: settings.milliseconds(&settings::MODEL_IDLE_MS),
-            total: settings.milliseconds(&settings::MODEL_TOTAL_MS),
-        },
+        timeouts: timeouts(settings),
         observer: Some(Arc::new(move |_| {
             retries.fetch_add(1, Ordering::Relaxed);
         })),
@@ -227,6 +229,14 @@ pub fn models(settings: &Settings, retries: Arc<AtomicU64>) -> Result<Arc<Models
     models
         .map(Arc::new)
         .map_err(|error| Error::Setting(error.message))
+}
+
+fn timeouts(settings: &Settings) -> Timeouts {
+    Timeouts {
+        first_byte: settings.milliseconds(&settings::MODEL_FIRST_BYTE_MS),
+        idle: settings.milliseconds(&settings::MODEL_IDLE_MS),
+        total: settings.milliseconds(&settings::MODEL_TOTAL_MS),
+    }
 }
 
 /// Who makes vectors of texts for ranking tables, if a model for it is named.
@@ -256,8 +266,12 @@ pub fn embedder(settings: &Settings) -> Result<Option<Arc<dyn Embedder>>, Error>
 
 /// The connections to all providers, to be shared.
 pub fn http(settings: &Settings) -> Http {
-    Http::new(HttpOptions {
+    Http::new(http_options(settings))
+}
+
+fn http_options(settings: &Settings) -> HttpOptions {
+    HttpOptions {
         connect: settings.milliseconds(&settings::MODEL_CONNECT_MS),
         ..HttpOptions::default()
-    })
+    }
 }

@@ -83,12 +83,13 @@ pub fn limits(settings: &Settings) -> host::Limits {
         own_time: settings.milliseconds(&settings::SCRIPTS_OWN_MS),
         js_time: settings.milliseconds(&settings::SCRIPTS_JS_MS),
         js_memory: settings.size(&settings::SCRIPTS_JS_BYTES),
+        templates: parts::limits(settings),
         ..host::Limits::default()
     }
 }
 
 /// How stored scripts run, by the settings.
-fn stored_options(settings: &Settings) -> Result<ScriptOptions, Error> {
+pub(super) fn stored_options(settings: &Settings) -> Result<ScriptOptions, Error> {
     let paths = |setting| -> Vec<PathBuf> {
         let texts = settings.texts(setting).iter();
         texts.map(PathBuf::from).collect()

@@ -50,7 +50,8 @@ impl Instance {
             Parsed::JavaScript => return boxed(|| self.javascript(text, scope, at)).await,
             Parsed::Invalid(problem) => {
                 let message = format!("`{text}` is not an expression: {}", problem.message);
-                return Err(fail(scope, at, "script.expression", message));
+                let finding = scope.source.error("script.expression", message, at);
+                return Err(ScriptError::new(ErrorKind::Script, finding));
             }
         };
         let latest = self.with_hidden(text, scope);
@@ -86,7 +87,7 @@ impl Instance {
             EvalError::Throws { message, .. } => (ErrorKind::Thrown, message),
             EvalError::JavaScript => (ErrorKind::Script, "this needs JavaScript".to_owned()),
         };
-        fail(scope, at, kind.code(), format!("`{text}`: {message}"))
+        fail(scope, at, kind, format!("`{text}`: {message}"))
     }
 
     /// The value after `?=`: a text that begins with `#` is rendered at once.

@@ -7,19 +7,14 @@ use crate::answer::InputProblem;
 use crate::error::{ErrorKind, ScriptError};
 use crate::syntax::Source;
 
-/// That something cannot be done, by the code of its finding.
-pub(crate) fn fail(scope: &Scope, at: Span, code: &'static str, message: String) -> ScriptError {
-    let kind = match code {
-        code if code == ErrorKind::Thrown.code() => ErrorKind::Thrown,
-        code if code == ErrorKind::Limit.code() => ErrorKind::Limit,
-        _ => ErrorKind::Script,
-    };
-    ScriptError::new(kind, scope.source.error(code, message, at))
+/// That something cannot be done.
+pub(crate) fn fail(scope: &Scope, at: Span, kind: ErrorKind, message: String) -> ScriptError {
+    ScriptError::new(kind, scope.source.error(kind.code(), message, at))
 }
 
 /// That a node is not what a directive takes.
 pub(crate) fn refuse(scope: &Scope, at: Span, message: impl Into<String>) -> ScriptError {
-    fail(scope, at, "script.invalid", message.into())
+    fail(scope, at, ErrorKind::Script, message.into())
 }
 
 /// The same, with the fix.

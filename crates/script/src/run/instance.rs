@@ -46,7 +46,6 @@ pub(crate) struct World {
     /// Whether somebody goes on with the dialogue after the script.
     pub(crate) talks: bool,
     pub(crate) templates: Templates,
-    pub(crate) template_limits: quillet_template::Limits,
     pub(crate) js: Js,
     pub(crate) python: Python,
     /// The functions that scripts declare: their code for the places of failures, and what they
@@ -95,7 +94,6 @@ impl World {
             .filter_map(|name| Some((name.as_str(), Value::from(std::env::var(name).ok()?))));
         World {
             templates: Templates::new(engine.templates.clone()),
-            template_limits: quillet_template::Limits::default(),
             js: Js::new(engine.js_options(source, grants.clone(), withheld.clone())),
             // A dry run only reads the heads of its functions.
             python: Python::new(grants.run || withheld.is_some(), engine.limits.js_time),

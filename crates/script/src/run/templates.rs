@@ -140,7 +140,7 @@ impl Instance {
             text,
             variables: &variables,
             functions: &functions,
-            limits: &self.world.template_limits,
+            limits: &self.world.engine.limits.templates,
             authored: &authored,
             declared: &declared,
         };

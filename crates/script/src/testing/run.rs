@@ -310,7 +310,7 @@ fn turn(turn: &crate::run::Turn) -> Value {
 
 fn failure(error: &ScriptError) -> Value {
     let mut entries = vec![
-        ("code", Value::from(error.kind.code())),
+        ("code", Value::from(error.kind.code().as_str())),
         ("message", Value::from(error.message())),
     ];
     if let Some(position) = error.diagnostics.first().and_then(|found| found.position) {

@@ -441,7 +441,7 @@ impl From<CompileError> for TemplateError {
 impl From<Box<RenderError>> for TemplateError {
     fn from(error: Box<RenderError>) -> Self {
         TemplateError {
-            code: error.kind.code(),
+            code: error.kind.code().as_str(),
             message: error.reason,
             span: error.span,
             variable: None,

@@ -8,6 +8,7 @@ use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use futures_util::FutureExt;
 use http_body_util::BodyExt;
+use quillet_core::ErrorCode;
 use serde::de::DeserializeOwned;
 
 use super::members::{self, Unknown};
@@ -66,8 +67,7 @@ fn malformed(error: &serde_json::Error) -> ApiError {
         _ => "the body is not JSON",
     };
     problem(
-        400,
-        "request.body",
+        ErrorCode::RequestBody,
         format!("{what}: {}", words::why(error)),
     )
     .at(error.line(), error.column())
@@ -106,7 +106,7 @@ where
         let frame = frame.map_err(|error| {
             let error: BoxError = error.into();
             let message = format!("the body did not arrive whole: {error}");
-            problem(400, "request.body", message)
+            problem(ErrorCode::RequestBody, message)
         })?;
         let Ok(piece) = frame.into_data() else {
             continue;
@@ -129,10 +129,10 @@ where
 
 pub(crate) fn large(most: usize) -> ApiError {
     let message = format!("the body is larger than the limit on body_bytes ({most})");
-    problem(413, "request.too_large", message)
+    problem(ErrorCode::RequestTooLarge, message)
 }
 
 fn slow(time: Duration) -> ApiError {
     let message = format!("the body did not arrive within the limit on body_time ({time:?})");
-    problem(408, "request.slow", message)
+    problem(ErrorCode::RequestSlow, message)
 }

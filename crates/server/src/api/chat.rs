@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, ChatOptions, Reply};
-use quillet_core::{BoxFuture, Map, Message};
+use quillet_core::{BoxFuture, ErrorCode, Map, Message};
 use quillet_prompt::{Explanation, Input, ScriptJob, Snapshot};
 use serde::Deserialize;
 use serde_json::json;
@@ -77,8 +77,7 @@ pub(crate) async fn chat_prompt(
     body.explain = Some(asked.explains(body.explain));
     if body.options.extra.contains_key("messages") {
         return Err(problem(
-            400,
-            "request.body",
+            ErrorCode::RequestBody,
             "the messages come from the prompt, so the body cannot have any",
         )
         .hint("give the prompt what it needs in \"variables\""));
@@ -216,7 +215,7 @@ pub(crate) async fn in_time<T>(
                 "the chat took longer than the limit on chat_time ({:?})",
                 app.config.chat_time
             );
-            Err(problem(503, "chat.timeout", message).hint("ask for a stream"))
+            Err(problem(ErrorCode::ChatTimeout, message).hint("ask for a stream"))
         }
     }
 }

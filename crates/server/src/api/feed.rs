@@ -177,7 +177,7 @@ where
         self.count.app().metrics.errors.count(error.code());
         tracing::warn!(
             request_id = self.exchange.id(),
-            code = error.code(),
+            code = %error.code(),
             "stream failed: {}",
             error.message()
         );

@@ -21,7 +21,7 @@ use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
-use quillet_core::{Map, Table};
+use quillet_core::{ErrorCode, Map, Table};
 use quillet_prompt::{Absent, ToolFailure, Unused};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -40,7 +40,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
         match Path::<String>::from_request_parts(parts, state).await {
             Ok(Path(id)) => Ok(Id(id)),
             Err(_) => Err(
-                problem(400, "request.path", "the id in the path is not UTF-8")
+                problem(ErrorCode::RequestPath, "the id in the path is not UTF-8")
                     .hint("percent-encode it"),
             ),
         }
@@ -115,7 +115,7 @@ pub(crate) fn warnings(
 ) -> Vec<Warning> {
     let of_tool = |failure: ToolFailure| Warning {
         tool: Some(failure.tool),
-        code: failure.code,
+        code: failure.code.as_str(),
         message: failure.message,
         elapsed_ms: Some(failure.elapsed_ms),
     };
@@ -154,8 +154,7 @@ pub(crate) fn written(value: &impl Serialize) -> Result<Vec<u8>, ApiError> {
     let mut bytes = Vec::with_capacity(512);
     if let Err(error) = serde_json::to_writer(&mut bytes, value) {
         return Err(problem(
-            500,
-            "server.answer",
+            ErrorCode::ServerAnswer,
             format!("the answer has no JSON form: {error}"),
         ));
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use axum::response::Response;
-use quillet_core::{Diagnostic, Map, Message};
+use quillet_core::{Diagnostic, ErrorCode, Map, Message};
 use quillet_prompt::{
     DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, Revision, ServiceError,
 };
@@ -312,14 +312,13 @@ pub(crate) async fn render(
 
 fn either_or(found: &str) -> ApiError {
     let message = format!("the body has {found} of prompt_id and template");
-    problem(400, "request.body", message)
+    problem(ErrorCode::RequestBody, message)
         .hint("send {\"prompt_id\": \"…\"}, or {\"template\": \"…\"}, with \"variables\"")
 }
 
 fn switched_off() -> ApiError {
     problem(
-        403,
-        "render.inline_templates",
+        ErrorCode::RenderInlineTemplates,
         "templates in requests are switched off here",
     )
     .hint("store the template as a prompt, or set server.inline_templates")

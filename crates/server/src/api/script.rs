@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, FinishReason, Reply};
-use quillet_core::{BoxFuture, Diagnostic, Value};
+use quillet_core::{BoxFuture, Diagnostic, ErrorCode, Value};
 use quillet_prompt::{Enforced, ScriptEvent, ScriptJob, ScriptOutcome, ScriptStream};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -67,7 +67,7 @@ enum Told<'a> {
 pub(crate) fn check(job: &ScriptJob) -> Result<(), ApiError> {
     let refuse = |name: &'static str, why: &str| {
         let message = format!("{name}: {why}");
-        Err(problem(400, "invalid_value", message).about(name))
+        Err(problem(ErrorCode::InvalidValue, message).about(name))
     };
     if job.options.n.is_some_and(|n| n > 1) {
         return refuse("n", "a script gives one answer to a request");

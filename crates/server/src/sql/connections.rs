@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use axum::response::Response;
+use quillet_core::ErrorCode;
 use quillet_sql::{Connection, Definition, SqlError};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -157,7 +158,7 @@ pub(super) fn may_change(call: &Call) -> Result<(), ApiError> {
     let message = "clients may not change connections of this server, nor name addresses to it, nor \
                    accept queries";
     let mend = "set server.tokens, or server.change_databases if everybody who can call may";
-    Err(problem(403, "sql.fixed", message).hint(mend))
+    Err(problem(ErrorCode::SqlFixed, message).hint(mend))
 }
 
 /// The connection is saved; its tools follow the store, if not now.

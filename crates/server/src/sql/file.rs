@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use quillet_core::BoxFuture;
+use quillet_core::{BoxFuture, ErrorCode};
 use quillet_sql::export::{ByteSink, CsvOptions, Export, Format};
 use quillet_sql::rows::Truncated;
 use quillet_sql::stream::Stop;
@@ -111,7 +111,7 @@ pub(super) async fn file(asked: Asked<'_>, databases: &Databases) -> Result<Resp
             }
             None => {
                 let message = "the query ended without an answer";
-                return Err(problem(500, "server.defect", message));
+                return Err(problem(ErrorCode::ServerDefect, message));
             }
         }
     }

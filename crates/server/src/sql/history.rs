@@ -4,6 +4,7 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
+use quillet_core::ErrorCode;
 use quillet_core::archive::{QueryPage, QueryRecord};
 use quillet_sql::Databases;
 use serde::{Deserialize, Serialize};
@@ -114,7 +115,7 @@ pub(crate) async fn search(
     let words = search.query.unwrap_or_default();
     if words.trim().is_empty() {
         let message = "query is empty; name the words to look for";
-        return Err(problem(422, "sql.invalid.query", message).about("query"));
+        return Err(problem(ErrorCode::SqlInvalidQuery, message).about("query"));
     }
     let page = databases(&call)?
         .search_history(&name, &words, limit)
@@ -169,8 +170,7 @@ impl<S: Send + Sync> FromRequestParts<S> for InPath {
         match Path::<(String, u64)>::from_request_parts(parts, state).await {
             Ok(Path((name, id))) => Ok(InPath { name, id }),
             Err(_) => Err(problem(
-                400,
-                "request.path",
+                ErrorCode::RequestPath,
                 "the path does not name a database and the number of a query of its history",
             )),
         }
@@ -182,7 +182,7 @@ fn limit(given: Option<usize>) -> Result<usize, ApiError> {
         limit @ 1..=MOST => Ok(limit),
         limit => {
             let message = format!("limit is {limit}; it may be from 1 to {MOST}");
-            Err(problem(422, "sql.invalid.limit", message).about("limit"))
+            Err(problem(ErrorCode::SqlInvalidLimit, message).about("limit"))
         }
     }
 }
@@ -208,7 +208,7 @@ fn cursor(text: &str) -> Result<Cursor, ApiError> {
     });
     time.map(Cursor::Time).map_err(|_| {
         let message = "before is neither a nextCursor nor a time such as 2026-11-22T13:45:00Z";
-        problem(422, "sql.invalid.before", message).about("before")
+        problem(ErrorCode::SqlInvalidBefore, message).about("before")
     })
 }
 

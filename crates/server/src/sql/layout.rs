@@ -1,6 +1,7 @@
 //! Laying queries out.
 
 use axum::response::Response;
+use quillet_core::ErrorCode;
 use quillet_sql::{Dialect, SqlError, layout};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -49,6 +50,6 @@ fn dialect(name: Option<&str>) -> Result<Dialect, ApiError> {
     Dialect::named(name).ok_or_else(|| {
         let known = Dialect::ALL.map(Dialect::name).join(", ");
         let message = format!("there is no dialect {name:?}; there are {known}");
-        problem(422, "sql.invalid.dialect", message).about("dialect")
+        problem(ErrorCode::SqlInvalidDialect, message).about("dialect")
     })
 }

@@ -9,6 +9,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use quillet_core::ErrorCode;
 use quillet_sql::{Catalogue, SqlError};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -101,7 +102,7 @@ impl<S: Send + Sync> FromRequestParts<S> for InPath {
                 table,
             }),
             Err(_) => Err(
-                problem(400, "request.path", "a name in the path is not UTF-8")
+                problem(ErrorCode::RequestPath, "a name in the path is not UTF-8")
                     .hint("percent-encode it"),
             ),
         }

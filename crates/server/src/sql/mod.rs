@@ -13,6 +13,7 @@ mod pieces;
 mod query;
 mod question;
 
+use quillet_core::ErrorCode;
 use quillet_core::build::Missing;
 use quillet_host::sql::Databases;
 use utoipa_axum::routes;
@@ -61,8 +62,7 @@ fn databases(call: &Call) -> Result<&Databases, ApiError> {
     match &call.app.databases {
         Some(tools) => Ok(tools.databases()),
         None => Err(problem(
-            503,
-            "sql.off",
+            ErrorCode::SqlOff,
             "no databases are set up in this server",
         )),
     }

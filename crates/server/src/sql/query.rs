@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use axum::response::Response;
+use quillet_core::ErrorCode;
 use quillet_sql::export::{AsNamed, Format};
 use quillet_sql::{QueryLimits, Ran, RunOptions, SqlConfig};
 use serde::{Deserialize, Serialize};
@@ -118,7 +119,7 @@ fn format(wanted: &Wanted, headers: &HeaderMap) -> Result<Option<Format>, ApiErr
     let named = match &wanted.format {
         Some(name) => Some(
             name.parse::<Format>()
-                .map_err(|error| problem(422, error.code(), error.to_string()))?,
+                .map_err(|error| problem(error.code(), error.to_string()))?,
         ),
         None => accepted(headers),
     };
@@ -159,7 +160,7 @@ pub(super) fn limits(
         Some(seconds) => {
             let (least, most) = (SECONDS.start(), SECONDS.end());
             let message = format!("timeoutSeconds is {seconds}; it may be from {least} to {most}");
-            return Err(problem(422, "sql.invalid.timeout", message).about("timeoutSeconds"));
+            return Err(problem(ErrorCode::SqlInvalidTimeout, message).about("timeoutSeconds"));
         }
     };
     Ok(QueryLimits {

@@ -81,7 +81,7 @@ async fn an_address_that_others_reach_needs_a_token_or_a_word() {
         Server::bind(config, service)
             .await
             .map(|_| ())
-            .map_err(|error| error.code())
+            .map_err(|error| error.code().as_str())
     };
     assert_eq!(bind(|_| ()).await, Err("server.open"));
     assert_eq!(bind(|config| config.insecure = true).await, Ok(()));

@@ -216,7 +216,7 @@ async fn a_model_that_fails_before_its_first_word_is_502_streamed_or_not() {
             let answer = server.post("/api/chat/prompts/hello", body).await;
             assert_eq!(
                 (answer.status, answer.json()["error"].as_str()),
-                (502, Some(kind.code()))
+                (502, Some(kind.code().as_str()))
             );
             assert_eq!(answer.json()["upstream_status"], 429);
             assert_eq!(answer.header("retry-after"), Some("2"));

@@ -8,7 +8,7 @@ use quillet_core::chat::{
     ChatModel, ChatOptions, ChatRequest, FinishReason, ModelError, Reply, TokenCounter,
 };
 use quillet_core::knowledge::Embedder;
-use quillet_core::{BoxFuture, Map, Message, Table as Variables, Value};
+use quillet_core::{BoxFuture, ErrorCode, Map, Message, Table as Variables, Value};
 
 use tracing::warn;
 
@@ -156,7 +156,7 @@ impl Chain<'_> {
         let prompt = prompt.trim();
         if prompt.is_empty() {
             return Err(SqlError::Invalid {
-                code: "sql.invalid.prompt",
+                code: ErrorCode::SqlInvalidPrompt,
                 message: "prompt is empty; write a question in words".to_owned(),
             });
         }
@@ -208,7 +208,7 @@ impl Chain<'_> {
         let mut repairs = before.repairs.clone();
         repairs.push(Repair {
             sql: before.generated_sql.clone(),
-            code: error.code().to_owned(),
+            code: error.code().to_string(),
             error: told(error),
         });
         let mut account = Account::default();
@@ -408,7 +408,7 @@ impl Chain<'_> {
             set(&mut variables, "error", told.clone());
             repairs.push(Repair {
                 sql,
-                code: error.code().to_owned(),
+                code: error.code().to_string(),
                 error: told,
             });
         }

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use quillet_core::ErrorCode;
 use serde::Deserialize;
 
 use crate::catalogue::{Column, ForeignKey, Table};
@@ -302,7 +303,7 @@ pub(super) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Sq
 
 pub(super) fn invalid(message: String) -> SqlError {
     SqlError::Invalid {
-        code: "sql.invalid.eval",
+        code: ErrorCode::SqlInvalidEval,
         message,
     }
 }

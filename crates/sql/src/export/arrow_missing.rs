@@ -1,6 +1,6 @@
 //! What stands where Arrow and Parquet would, in a build without the feature `columnar`.
 
-use quillet_core::build;
+use quillet_core::ErrorCode;
 
 use super::writer::Form;
 use super::{ExportError, Format};
@@ -11,7 +11,7 @@ use crate::columnar::COLUMNAR;
 pub(super) fn form(_: Vec<ColumnInfo>, format: Format) -> Result<Box<dyn Form>, ExportError> {
     Err(ExportError {
         format,
-        code: build::CODE,
+        code: ErrorCode::FeatureMissing,
         message: COLUMNAR.to_string(),
     })
 }

@@ -22,6 +22,8 @@ mod xlsx;
 
 use std::str::FromStr;
 
+use quillet_core::ErrorCode;
+
 use crate::Rows;
 use crate::stream::BATCH_ROWS;
 
@@ -110,8 +112,8 @@ pub struct UnknownFormat {
 impl UnknownFormat {
     /// Stable code, as in error bodies.
     #[must_use]
-    pub fn code(&self) -> &'static str {
-        "sql.invalid.format"
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::SqlInvalidFormat
     }
 }
 
@@ -147,7 +149,7 @@ impl FromStr for Format {
 pub struct ExportError {
     /// The form.
     pub format: Format,
-    code: &'static str,
+    code: ErrorCode,
     /// What stands in the way, with its place, and what helps.
     pub message: String,
 }
@@ -155,7 +157,7 @@ pub struct ExportError {
 impl ExportError {
     /// Stable code, as in error bodies.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         self.code
     }
 
@@ -163,7 +165,7 @@ impl ExportError {
     pub(crate) fn new(format: Format, message: impl Into<String>) -> Self {
         ExportError {
             format,
-            code: "sql.export",
+            code: ErrorCode::SqlExport,
             message: message.into(),
         }
     }

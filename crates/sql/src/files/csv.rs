@@ -9,6 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use ::csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
+use quillet_core::ErrorCode;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
@@ -55,7 +56,7 @@ pub(super) fn load(
         Ok(())
     })?;
     if first.is_empty() {
-        let error = FileError::new("sql.file.form", path, "is empty");
+        let error = FileError::new(ErrorCode::FileForm, path, "is empty");
         return Err(error.help("a file of rows has at least a line that names its columns"));
     }
     // People write semicolons where the comma is the decimal point.
@@ -119,7 +120,7 @@ fn value(cell: &str, kind: Type) -> Option<ValueRef<'_>> {
 }
 
 fn changed(path: &Path, line: u64) -> FileError {
-    FileError::new("sql.file.read", path, "changed while it was read").at(line)
+    FileError::new(ErrorCode::FileRead, path, "changed while it was read").at(line)
 }
 
 /// Whether the first line is a row like the others: it has a number over numbers, or a time over
@@ -272,7 +273,7 @@ fn next(
         let line = error.position().map_or(begun, ::csv::Position::line);
         match error.into_kind() {
             ErrorKind::Io(error) => broken(path, job, place, &error, line),
-            other => FileError::new("sql.file.form", path, format!("{other:?}")).at(line),
+            other => FileError::new(ErrorCode::FileForm, path, format!("{other:?}")).at(line),
         }
     })?;
     place.take(reader.position().byte());
@@ -284,7 +285,7 @@ fn next(
             .is_some_and(|last| last.ends_with(LAST_CELL))
     {
         let message = "a quote that begins in this row has no end";
-        let error = FileError::new("sql.file.form", path, message).at(line);
+        let error = FileError::new(ErrorCode::FileForm, path, message).at(line);
         return Err(error.help("end the cell with a quote; a quote inside of a cell is doubled"));
     }
     Ok(!(cells.len() == 1 && last == LAST_CELL))
@@ -314,7 +315,7 @@ fn ragged(
             "separate as many cells as the first row has with {separator}, empty ones too; lines above and below the table do not belong into the file"
         ),
     };
-    FileError::new("sql.file.ragged", path, message)
+    FileError::new(ErrorCode::FileRagged, path, message)
         .at(line)
         .help(help)
 }

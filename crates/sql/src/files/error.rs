@@ -1,5 +1,6 @@
 //! What can be wrong with a file of rows.
 
+use quillet_core::ErrorCode;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     /// Stable code, `sql.file.…`.
-    pub code: &'static str,
+    pub code: ErrorCode,
     /// The file.
     pub path: PathBuf,
     /// The line, from 1.
@@ -22,7 +23,7 @@ pub struct FileError {
 
 impl FileError {
     /// An error of a whole file.
-    pub fn new(code: &'static str, path: &Path, message: impl Into<String>) -> Self {
+    pub fn new(code: ErrorCode, path: &Path, message: impl Into<String>) -> Self {
         FileError {
             code,
             path: path.to_owned(),

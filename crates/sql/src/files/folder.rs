@@ -8,6 +8,8 @@ use std::fs::{self, DirBuilder, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use quillet_core::ErrorCode;
+
 use super::FileError;
 
 /// How the names of these folders begin.
@@ -43,11 +45,12 @@ impl Folder {
             COUNT.fetch_add(1, Ordering::Relaxed)
         );
         let path = parent.join(name);
-        let wrong = |error: std::io::Error| {
-            FileError::new("sql.file.room", &path, format!("cannot be made: {error}")).help(
+        let wrong =
+            |error: std::io::Error| {
+                FileError::new(ErrorCode::FileRoom, &path, format!("cannot be made: {error}")).help(
                 "files are loaded into the folder of temporary files; set TMPDIR to one with room",
             )
-        };
+            };
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

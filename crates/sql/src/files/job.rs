@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use quillet_core::ErrorCode;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -75,7 +76,7 @@ impl Job {
                 None => {
                     let endings: Vec<_> = FileForm::endings().collect();
                     let message = format!("files end in .{}", endings.join(", ."));
-                    return Err(FileError::new("sql.file.form", path, message));
+                    return Err(FileError::new(ErrorCode::FileForm, path, message));
                 }
             }
             self.before += size * 2;
@@ -101,7 +102,7 @@ impl Job {
     pub(super) fn waited_for(&self, path: &Path) -> Result<(), FileError> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(FileError::new(
-                "sql.file.stopped",
+                ErrorCode::FileStopped,
                 path,
                 "nobody waits for it",
             ));
@@ -127,13 +128,13 @@ impl Job {
 
     pub(super) fn too_many_rows(&self, path: &Path) -> FileError {
         let message = format!("more than {} rows (sql.file_rows)", self.options.rows);
-        FileError::new("sql.file.limit", path, message)
+        FileError::new(ErrorCode::FileLimit, path, message)
             .help("raise sql.file_rows, or take a part of the file")
     }
 
     fn too_many_bytes(&self, path: &Path) -> FileError {
         let message = format!("more than {} bytes (sql.file_bytes)", self.options.bytes);
-        FileError::new("sql.file.limit", path, message)
+        FileError::new(ErrorCode::FileLimit, path, message)
             .help("raise sql.file_bytes, or take a part of the file")
     }
 
@@ -142,7 +143,7 @@ impl Job {
             "a row of more than {} bytes (sql.file_row_bytes)",
             self.options.row_bytes
         );
-        FileError::new("sql.file.limit", path, message).at(line)
+        FileError::new(ErrorCode::FileLimit, path, message).at(line)
     }
 
     pub(super) fn note(&mut self, path: &Path, note: &str) {
@@ -155,19 +156,21 @@ fn size(path: &Path) -> Result<u64, FileError> {
     let found = std::fs::metadata(path).map_err(|error| unread(path, &error))?;
     match found.is_file() {
         true => Ok(found.len()),
-        false => Err(FileError::new("sql.file.read", path, "is no regular file")
-            .help("it is read twice; write what comes out of a pipe to a file")),
+        false => Err(
+            FileError::new(ErrorCode::FileRead, path, "is no regular file")
+                .help("it is read twice; write what comes out of a pipe to a file"),
+        ),
     }
 }
 
 /// A file that cannot be read.
 pub(super) fn unread(path: &Path, error: &std::io::Error) -> FileError {
-    FileError::new("sql.file.read", path, error.to_string())
+    FileError::new(ErrorCode::FileRead, path, error.to_string())
 }
 
 /// The database cannot be written.
 pub(super) fn full(database: &Path, error: &rusqlite::Error) -> FileError {
-    FileError::new("sql.file.room", database, error.to_string())
+    FileError::new(ErrorCode::FileRoom, database, error.to_string())
         .help("files are loaded into the folder of temporary files; set TMPDIR to one with room")
 }
 

@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use foldhash::{HashMap, HashMapExt};
+use quillet_core::ErrorCode;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
@@ -51,7 +52,7 @@ pub(super) fn load(
         Ok(())
     })?;
     if columns.is_empty() {
-        let error = FileError::new("sql.file.form", path, "has no rows with keys");
+        let error = FileError::new(ErrorCode::FileForm, path, "has no rows with keys");
         return Err(error.help("write one JSON object a line"));
     }
     let types: Vec<Type> = columns.iter().map(Column::settle).collect();
@@ -61,7 +62,7 @@ pub(super) fn load(
     each(path, size, job, &mut |job, line, fields| {
         for (key, value) in fields {
             let changed =
-                || FileError::new("sql.file.read", path, "changed while it was read").at(line);
+                || FileError::new(ErrorCode::FileRead, path, "changed while it was read").at(line);
             let place = *places.get(key.as_ref()).ok_or_else(changed)?;
             put(&mut table, place, value.get(), types[place])?.ok_or_else(changed)?;
         }
@@ -218,7 +219,7 @@ fn wrong(path: &Path, line: u64, text: &str, error: &serde_json::Error) -> FileE
     let is_array = text.trim_start().starts_with('[');
     FileError {
         column: Some(error.column() as u64).filter(|column| *column > 0),
-        ..FileError::new("sql.file.form", path, message).at(line)
+        ..FileError::new(ErrorCode::FileForm, path, message).at(line)
     }
     .help(match is_array {
         true => "write one JSON object a line, without an array around them: jq -c '.[]' FILE",

@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use quillet_core::ErrorCode;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
@@ -180,7 +181,7 @@ pub async fn load(
         // The libraries that read file formats meet untrusted bytes.
         Err(_) => {
             let path = paths.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
-            return Err(FileError::new("sql.file.form", path, "it is damaged"));
+            return Err(FileError::new(ErrorCode::FileForm, path, "it is damaged"));
         }
     };
     Ok(Loaded { folder, notes })

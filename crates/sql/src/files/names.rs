@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use foldhash::HashMap;
+use quillet_core::ErrorCode;
 
 use super::FileError;
 
@@ -86,7 +87,7 @@ pub(super) fn bounded(path: &Path, columns: usize) -> Result<(), FileError> {
         return Ok(());
     }
     let message = format!("{columns} columns; a table of SQLite has at most {MOST_COLUMNS}");
-    let error = FileError::new("sql.file.limit", path, message);
+    let error = FileError::new(ErrorCode::FileLimit, path, message);
     Err(error.help("leave out columns, or turn them into rows of name and value"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use quillet_core::build;
+use quillet_core::ErrorCode;
 use rusqlite::Connection;
 
 use super::FileError;
@@ -11,5 +11,9 @@ use crate::columnar::COLUMNAR;
 
 /// No table is made here.
 pub(super) fn load(path: &Path, _: &str, _: &mut Job, _: &Connection) -> Result<(), FileError> {
-    Err(FileError::new(build::CODE, path, COLUMNAR.to_string()))
+    Err(FileError::new(
+        ErrorCode::FeatureMissing,
+        path,
+        COLUMNAR.to_string(),
+    ))
 }

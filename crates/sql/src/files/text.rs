@@ -7,6 +7,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use encoding_rs::{DecoderResult, Encoding, GB18030, UTF_8};
+use quillet_core::ErrorCode;
 
 use super::FileError;
 use super::job::{Job, unread};
@@ -168,7 +169,7 @@ fn named(path: &Path, job: &Job, start: &[u8]) -> Result<&'static Encoding, File
     if let Some(name) = &job.options.encoding {
         return Encoding::for_label(name.as_bytes()).ok_or_else(|| {
             let message = format!("sql.file_encoding is {name:?}, which is no encoding");
-            FileError::new("sql.file.encoding", path, message)
+            FileError::new(ErrorCode::FileEncoding, path, message)
                 .help("write utf-8, utf-16le, gbk, big5, shift_jis, windows-1252 or another name of encoding.spec.whatwg.org")
         });
     }
@@ -182,7 +183,7 @@ fn named(path: &Path, job: &Job, start: &[u8]) -> Result<&'static Encoding, File
         let name = if even > odd { "utf-16be" } else { "utf-16le" };
         let message = "looks like UTF-16 and has no byte order mark";
         return Err(
-            FileError::new("sql.file.encoding", path, message).help(format!(
+            FileError::new(ErrorCode::FileEncoding, path, message).help(format!(
                 "set sql.file_encoding = \"{name}\" (QUILLET_SQL_FILE_ENCODING)"
             )),
         );
@@ -210,7 +211,7 @@ pub(super) fn broken(
                 None => ("UTF-8", false),
             };
             let message = format!("byte {value:#04x} at offset {at} is no {name}");
-            let error = FileError::new("sql.file.encoding", path, message).at(line);
+            let error = FileError::new(ErrorCode::FileEncoding, path, message).at(line);
             error.help(match known {
                 true => "the file is written in another encoding than sql.file_encoding says".to_owned(),
                 false => format!(

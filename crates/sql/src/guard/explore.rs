@@ -2,9 +2,11 @@
 //!
 //! They are read word by word: each form that passes is written here.
 
+use quillet_core::ErrorCode;
+
 use super::lexer::{Kind, Token};
 use super::text::Text;
-use super::{Approved, GuardError, Mode, Policy, codes, relations, select};
+use super::{Approved, GuardError, Mode, Policy, relations, select};
 use crate::{Catalogue, Dialect};
 
 /// Whether a statement is of these.
@@ -52,7 +54,7 @@ fn refuse(text: &Text<'_>, i: usize, help: &str) -> GuardError {
         0 => format!("this form of {} may not run", word.to_ascii_uppercase()),
         _ => format!("{word:?} may not stand here"),
     };
-    let error = GuardError::new(codes::STATEMENT, message).help(help);
+    let error = GuardError::new(ErrorCode::GuardStatement, message).help(help);
     match token {
         Some(token) => error.at(text.source, &token.span),
         None => error,
@@ -169,7 +171,7 @@ fn check_schema(text: &Text<'_>, token: &Token) -> Result<(), GuardError> {
         return Ok(());
     }
     let message = format!("{name} belongs to the system and may not be read");
-    Err(GuardError::new(codes::SYSTEM, message).at(text.source, &token.span))
+    Err(GuardError::new(ErrorCode::GuardSystem, message).at(text.source, &token.span))
 }
 
 fn unquoted(name: &str) -> String {

@@ -7,11 +7,12 @@
 
 use std::ops::Range;
 
+use quillet_core::ErrorCode;
 use sqlparser::ast::{LimitClause, Query, SetExpr, SetOperator};
 
 use super::lexer::Kind;
 use super::text::Text;
-use super::{GuardError, codes, parse};
+use super::{GuardError, parse};
 use crate::Dialect;
 
 /// The largest LIMIT that every server takes.
@@ -34,7 +35,7 @@ pub(super) fn set(
     let read_again = parse::query(&sql, text.dialect);
     if read_again.map(without_limit) != Ok(without_limit(query.clone())) {
         let message = "no LIMIT can be set on this query";
-        return Err(GuardError::new(codes::LIMIT, message)
+        return Err(GuardError::new(ErrorCode::GuardLimit, message)
             .help(format!("end the query with LIMIT {rows} or less")));
     }
     let shown = shown(text, Some(&edit.with(rows)));

@@ -8,7 +8,6 @@
 //! It is not the only layer: [`Database::query`](crate::Database::query) assumes that it let
 //! something through.
 
-pub mod codes;
 mod explore;
 mod fields;
 mod functions;
@@ -24,7 +23,7 @@ mod text;
 
 use std::ops::Range;
 
-use quillet_core::{Position, Span};
+use quillet_core::{ErrorCode, Position, Span};
 
 pub(crate) use self::relations::PRAGMAS;
 pub(crate) use self::text::STATEMENTS;
@@ -92,8 +91,8 @@ pub struct Approved {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GuardError {
-    /// Stable code: one of [`codes::CODES`].
-    pub code: &'static str,
+    /// Stable code, `sql.guard.…`.
+    pub code: ErrorCode,
     /// What is wrong, one sentence without a full stop.
     pub message: String,
     /// Where in the query, in bytes.
@@ -105,7 +104,7 @@ pub struct GuardError {
 }
 
 impl GuardError {
-    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         GuardError {
             code,
             message: message.into(),

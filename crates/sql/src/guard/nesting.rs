@@ -3,9 +3,11 @@
 //! A tree is walked, compared and freed by functions that call themselves; a bound on its depth
 //! is what keeps them within the stack, and a parser within its time.
 
+use quillet_core::ErrorCode;
+
+use super::GuardError;
 use super::lexer::{Kind, Token};
 use super::text::Text;
-use super::{GuardError, codes};
 
 /// Most operators in a row, over all levels that are open: each of them is a level of the tree,
 /// too, though no one would call `a + b + c` nested.
@@ -131,7 +133,7 @@ fn is_link(token: &Token, word: &str) -> bool {
 }
 
 fn refusal(text: &Text<'_>, token: &Token, message: String) -> GuardError {
-    GuardError::new(codes::DEPTH, message)
+    GuardError::new(ErrorCode::GuardDepth, message)
         .at(text.source, &token.span)
         .help("use a list (IN), a WITH clause, or several questions")
 }

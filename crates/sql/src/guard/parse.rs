@@ -1,12 +1,13 @@
 //! From text to sqlparser's tree, and from its places back to bytes.
 
+use quillet_core::ErrorCode;
 use sqlparser::ast::{Query, Statement};
 use sqlparser::dialect::{MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Whitespace};
 
 use super::lexer::{self, Kind};
-use super::{GuardError, codes, spelling};
+use super::{GuardError, spelling};
 use crate::Dialect;
 
 /// Calls of the parser within each other. Our own bound on nesting is lower; each of its levels
@@ -21,12 +22,12 @@ pub(super) fn query(plain: &str, dialect: Dialect) -> Result<Query, GuardError> 
     let mut statements = statements(plain, dialect)?;
     let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
         let message = "there is more than one statement";
-        return Err(GuardError::new(codes::STATEMENTS, message));
+        return Err(GuardError::new(ErrorCode::GuardStatements, message));
     };
     match statement {
         Statement::Query(query) => Ok(*query),
         _ => Err(GuardError::new(
-            codes::STATEMENT,
+            ErrorCode::GuardStatement,
             "this statement does not read",
         )),
     }
@@ -151,7 +152,7 @@ impl<'a> Places<'a> {
 }
 
 fn syntax(plain: &str, at: Option<usize>, message: String) -> GuardError {
-    let error = GuardError::new(codes::SYNTAX, message);
+    let error = GuardError::new(ErrorCode::GuardSyntax, message);
     match at {
         Some(at) => error.at(plain, &(at..at)),
         None => error,

@@ -2,6 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
+use quillet_core::ErrorCode;
 use sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, Ident, JsonTableColumn, ObjectName, ObjectNamePart,
     Query, Select, SelectItem, SetExpr, Spanned, Statement, TableFactor, Visit, Visitor,
@@ -10,7 +11,7 @@ use sqlparser::ast::{
 
 use super::fields;
 use super::text::Text;
-use super::{GuardError, Policy, codes, functions, parse, relations};
+use super::{GuardError, Policy, functions, parse, relations};
 use crate::Dialect;
 
 /// Refuses everything that is more than reading.
@@ -28,7 +29,7 @@ pub(super) fn check(text: &Text<'_>, query: &Query, policy: &Policy) -> Result<(
 /// What a text that cannot be read would do, where its words say it: the parser does not know
 /// every way of locking and writing.
 pub(super) fn better(text: &Text<'_>, error: GuardError) -> GuardError {
-    if error.code != codes::SYNTAX {
+    if error.code != ErrorCode::GuardSyntax {
         return error;
     }
     if let Some(place) = find(text, &LOCKS) {
@@ -54,17 +55,28 @@ fn find(text: &Text<'_>, phrases: &[&[&str]]) -> Option<Range<usize>> {
 }
 
 fn locks(text: &Text<'_>, place: Option<Range<usize>>) -> GuardError {
-    placed(text, codes::LOCK, "this query would lock rows", place)
-        .help("leave out FOR UPDATE, FOR SHARE or LOCK IN SHARE MODE")
+    placed(
+        text,
+        ErrorCode::GuardLock,
+        "this query would lock rows",
+        place,
+    )
+    .help("leave out FOR UPDATE, FOR SHARE or LOCK IN SHARE MODE")
 }
 
 fn into(text: &Text<'_>, place: Option<Range<usize>>) -> GuardError {
-    placed(text, codes::INTO, "INTO would write what is read", place).help("leave out INTO")
+    placed(
+        text,
+        ErrorCode::GuardInto,
+        "INTO would write what is read",
+        place,
+    )
+    .help("leave out INTO")
 }
 
 fn placed(
     text: &Text<'_>,
-    code: &'static str,
+    code: ErrorCode,
     message: &str,
     place: Option<Range<usize>>,
 ) -> GuardError {
@@ -86,7 +98,7 @@ type Verdict = ControlFlow<Box<GuardError>>;
 const CHANGES: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
 
 impl Reader<'_> {
-    fn refuse(&self, code: &'static str, message: &str, place: Option<Range<usize>>) -> GuardError {
+    fn refuse(&self, code: ErrorCode, message: &str, place: Option<Range<usize>>) -> GuardError {
         placed(self.text, code, message, place)
     }
 
@@ -105,7 +117,7 @@ impl Reader<'_> {
         if rest {
             let place = self.text.find_words(&["FOR"]);
             return Err(self.refuse(
-                codes::CLAUSE,
+                ErrorCode::GuardClause,
                 "this clause does not belong to a read",
                 place,
             ));
@@ -141,8 +153,12 @@ impl Reader<'_> {
         let place = CHANGES
             .iter()
             .find_map(|word| self.text.find_words(&[word]));
-        self.refuse(codes::WRITES, "this query would change data", place)
-            .help("a query may only read")
+        self.refuse(
+            ErrorCode::GuardWrites,
+            "this query would change data",
+            place,
+        )
+        .help("a query may only read")
     }
 
     fn check_select(&self, select: &Select) -> Result<(), GuardError> {
@@ -161,7 +177,7 @@ impl Reader<'_> {
             let title = self.text.dialect.title();
             let message = format!("this SELECT has a clause that {title} does not know");
             let place = self.range(select.select_token.0.span);
-            return Err(self.refuse(codes::CLAUSE, &message, place));
+            return Err(self.refuse(ErrorCode::GuardClause, &message, place));
         }
         let mut items = select.projection.iter();
         items.try_for_each(|item| self.check_alias(item))
@@ -194,7 +210,7 @@ impl Reader<'_> {
             _ => {
                 let title = self.text.dialect.title();
                 let message = format!("this is no table that {title} knows");
-                Err(self.refuse(codes::CLAUSE, &message, self.range(factor.span())))
+                Err(self.refuse(ErrorCode::GuardClause, &message, self.range(factor.span())))
             }
         }
     }
@@ -225,7 +241,7 @@ impl Reader<'_> {
     fn field(&self, name: &Ident) -> GuardError {
         let message =
             format!("{name} behind a dot can be a call of a function that is not on the list");
-        self.refuse(codes::FUNCTION, &message, self.range(name.span))
+        self.refuse(ErrorCode::GuardFunction, &message, self.range(name.span))
             .help(format!(
                 "select it from a table in FROM, or allow {} in the settings (sql.functions)",
                 name.value
@@ -243,7 +259,7 @@ impl Reader<'_> {
         }
         let message = "a text may not stand here";
         Err(self
-            .refuse(codes::SYNTAX, message, self.range(alias.span))
+            .refuse(ErrorCode::GuardSyntax, message, self.range(alias.span))
             .help("write names in double quotes"))
     }
 
@@ -273,11 +289,15 @@ impl Reader<'_> {
         let place = || self.range(expr.span());
         match op {
             BinaryOperator::Assignment => Err(self
-                .refuse(codes::ASSIGNMENT, "this would set a variable", place())
+                .refuse(
+                    ErrorCode::GuardAssignment,
+                    "this would set a variable",
+                    place(),
+                )
                 .help("write = to compare")),
             BinaryOperator::Custom(name) if !functions::OPERATORS.contains(&name.as_str()) => {
                 let message = format!("the operator {name} is not on the list");
-                Err(self.refuse(codes::OPERATOR, &message, place()))
+                Err(self.refuse(ErrorCode::GuardOperator, &message, place()))
             }
             BinaryOperator::PGCustomBinaryOperator(parts) => self.check_named(expr, parts),
             _ => Ok(()),
@@ -291,7 +311,7 @@ impl Reader<'_> {
         }
         let message = format!("the operator {} is not on the list", parts.join("."));
         Err(self
-            .refuse(codes::OPERATOR, &message, self.range(expr.span()))
+            .refuse(ErrorCode::GuardOperator, &message, self.range(expr.span()))
             .help("write the operator itself"))
     }
 
@@ -359,7 +379,7 @@ impl Reader<'_> {
         }
         let message = format!("the type {bare} looks into the system catalogue");
         Err(self
-            .refuse(codes::TYPE, &message, self.range(span))
+            .refuse(ErrorCode::GuardType, &message, self.range(span))
             .help("name the table in FROM, or ask information_schema"))
     }
 }

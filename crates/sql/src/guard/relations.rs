@@ -1,9 +1,10 @@
 //! Relations of the systems themselves, which hold secrets, other people's queries and files.
 
+use quillet_core::ErrorCode;
 use sqlparser::ast::{ObjectName, ObjectNamePart, Spanned};
 
 use super::text::Text;
-use super::{GuardError, codes, functions, parse};
+use super::{GuardError, functions, parse};
 use crate::Dialect;
 
 /// Views of `information_schema` that describe tables: the others reveal users, servers, mappings
@@ -87,7 +88,7 @@ pub(super) fn check(text: &Text<'_>, name: &ObjectName) -> Result<(), GuardError
         "{} belongs to the system and may not be read",
         parts.join(".")
     );
-    let error = GuardError::new(codes::SYSTEM, message).help(match text.dialect {
+    let error = GuardError::new(ErrorCode::GuardSystem, message).help(match text.dialect {
         Dialect::Sqlite => "sqlite_schema and table_info describe tables",
         _ => "information_schema.tables and .columns describe tables",
     });

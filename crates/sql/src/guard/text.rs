@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use quillet_core::ErrorCode;
+
 use super::lexer::{self, Kind, Token};
-use super::{GuardError, Mode, Policy, codes, nesting};
+use super::{GuardError, Mode, Policy, nesting};
 use crate::Dialect;
 
 /// A text that passed, cut into tokens.
@@ -79,7 +81,7 @@ impl<'a> Text<'a> {
 
     fn check_first(&self, mode: Mode) -> Result<(), GuardError> {
         let Some(first) = self.tokens.first() else {
-            return Err(GuardError::new(codes::EMPTY, "there is no query"));
+            return Err(GuardError::new(ErrorCode::GuardEmpty, "there is no query"));
         };
         let word = first.text(self.source).to_ascii_uppercase();
         // A semicolon is found by the check for one statement.
@@ -95,14 +97,18 @@ impl<'a> Text<'a> {
                 Mode::Explore => "only reading, SHOW, DESCRIBE, EXPLAIN and PRAGMA may run",
             };
             let message = format!("{word} does not read");
-            return Err(fail(codes::STATEMENT, message).help(allowed));
+            return Err(fail(ErrorCode::GuardStatement, message).help(allowed));
         }
         if let Some(meant) = quillet_core::nearest(&word, ["SELECT", "WITH", "VALUES"]) {
             let message = format!("{:?} is no statement", first.text(self.source));
-            return Err(fail(codes::SYNTAX, message).help(format!("did you mean {meant}?")));
+            return Err(
+                fail(ErrorCode::GuardSyntax, message).help(format!("did you mean {meant}?"))
+            );
         }
-        Err(fail(codes::PROSE, "this is not a query".to_owned())
-            .help("give the SQL alone, beginning with SELECT or WITH"))
+        Err(
+            fail(ErrorCode::GuardProse, "this is not a query".to_owned())
+                .help("give the SQL alone, beginning with SELECT or WITH"),
+        )
     }
 
     fn check_one(&self) -> Result<(), GuardError> {
@@ -111,7 +117,7 @@ impl<'a> Text<'a> {
             return Ok(());
         };
         let message = "there is more than one statement";
-        Err(GuardError::new(codes::STATEMENTS, message)
+        Err(GuardError::new(ErrorCode::GuardStatements, message)
             .at(self.source, &semicolon.span)
             .help("ask one question at a time"))
     }
@@ -234,7 +240,8 @@ fn check_length(source: &str, policy: &Policy) -> Result<(), GuardError> {
     }
     let (has, may) = (source.len(), policy.bytes);
     let message = format!("the query has {has} bytes, and may have {may}");
-    Err(GuardError::new(codes::LENGTH, message).help("ask for less, or raise the bound on bytes"))
+    Err(GuardError::new(ErrorCode::GuardLength, message)
+        .help("ask for less, or raise the bound on bytes"))
 }
 
 /// No control characters but tabs and newlines, and nothing that turns the direction of what
@@ -252,7 +259,7 @@ fn check_characters(source: &str) -> Result<(), GuardError> {
 
 fn character(source: &str, at: usize, c: char) -> GuardError {
     let message = format!("the character U+{:04X} may not be in a query", u32::from(c));
-    GuardError::new(codes::CHARACTER, message)
+    GuardError::new(ErrorCode::GuardCharacter, message)
         .at(source, &(at..at + c.len_utf8()))
         .help("take it out, or write a plain blank in its place")
 }
@@ -263,7 +270,7 @@ fn check_beginning(source: &str, dialect: Dialect) -> Result<(), GuardError> {
     let rest = &source[start..];
     if rest.starts_with("```") {
         return Err(
-            GuardError::new(codes::PROSE, "the query is inside a code fence")
+            GuardError::new(ErrorCode::GuardProse, "the query is inside a code fence")
                 .at(source, &(start..start + 3))
                 .help("give the SQL alone, without the lines of three backquotes"),
         );
@@ -276,7 +283,7 @@ fn check_beginning(source: &str, dialect: Dialect) -> Result<(), GuardError> {
 
 fn client(source: &str, span: &Range<usize>) -> GuardError {
     GuardError::new(
-        codes::CLIENT,
+        ErrorCode::GuardClient,
         "this is a command of a client program, not SQL",
     )
     .at(source, span)
@@ -298,7 +305,7 @@ fn check_token(source: &str, dialect: Dialect, token: &Token) -> Result<(), Guar
             ),
         };
         let message = format!("this {what} has no end");
-        let error = GuardError::new(codes::SYNTAX, message).at(source, &token.span);
+        let error = GuardError::new(ErrorCode::GuardSyntax, message).at(source, &token.span);
         return Err(error.help(mend));
     }
     match token.kind {
@@ -344,21 +351,21 @@ fn is_executable(comment: &str) -> bool {
 
 fn executable(source: &str, token: &Token) -> GuardError {
     let message = "MySQL runs what stands in this comment";
-    GuardError::new(codes::COMMENT, message)
+    GuardError::new(ErrorCode::GuardComment, message)
         .at(source, &token.span)
         .help("write it outside of the comment, or leave it out")
 }
 
 fn variable(source: &str, token: &Token) -> GuardError {
     let message = "variables of the session and the server may not be used";
-    GuardError::new(codes::VARIABLE, message)
+    GuardError::new(ErrorCode::GuardVariable, message)
         .at(source, &token.span)
         .help("write the value itself, or use a WITH clause")
 }
 
 fn parameter(source: &str, token: &Token) -> GuardError {
     let message = format!("the parameter {} has no value", token.text(source));
-    GuardError::new(codes::PARAMETER, message)
+    GuardError::new(ErrorCode::GuardParameter, message)
         .at(source, &token.span)
         .help("write the value itself")
 }
@@ -384,7 +391,7 @@ fn check_neighbours(source: &str, dialect: Dialect, tokens: &[Token]) -> Result<
     }
     if let Some(span) = continued(source, tokens) {
         let message = "this text goes on behind a newline";
-        return Err(GuardError::new(codes::ESCAPE, message)
+        return Err(GuardError::new(ErrorCode::GuardEscape, message)
             .at(source, &span)
             .help("write it as one text"));
     }
@@ -397,7 +404,7 @@ fn check_neighbours(source: &str, dialect: Dialect, tokens: &[Token]) -> Result<
         if touches && is_quoted && prefix.is_word(source, "u") && and.is_mark(source, "&") {
             let message = "names and texts with Unicode escapes may not be used";
             let span = prefix.span.start..quoted.span.end;
-            return Err(GuardError::new(codes::ESCAPE, message)
+            return Err(GuardError::new(ErrorCode::GuardEscape, message)
                 .at(source, &span)
                 .help("write the characters themselves"));
         }

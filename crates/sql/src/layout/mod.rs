@@ -6,9 +6,11 @@
 
 mod words;
 
+use quillet_core::ErrorCode;
+
 use crate::Dialect;
+use crate::guard::GuardError;
 use crate::guard::lexer::{self, Kind, Token};
-use crate::guard::{GuardError, codes};
 
 /// Width beyond which the items of a list stand on lines of their own.
 const WIDTH: usize = 80;
@@ -23,7 +25,7 @@ pub fn format(sql: &str, dialect: Dialect) -> Result<String, GuardError> {
     let tokens = lexer::tokens(sql, dialect);
     if let Some(open) = tokens.iter().find(|token| !token.closed) {
         let message = "this text, name or comment has no end";
-        return Err(GuardError::new(codes::SYNTAX, message).at(sql, &open.span));
+        return Err(GuardError::new(ErrorCode::GuardSyntax, message).at(sql, &open.span));
     }
     begins(sql, &tokens)?;
     let mut layout = Layout::new(pieces(sql, &tokens));
@@ -36,14 +38,17 @@ pub fn format(sql: &str, dialect: Dialect) -> Result<String, GuardError> {
 /// Refuses what is no SQL: it would come back with some of its words in capitals.
 fn begins(sql: &str, tokens: &[Token]) -> Result<(), GuardError> {
     let Some(first) = tokens.iter().find(|token| token.speaks()) else {
-        return Err(GuardError::new(codes::EMPTY, "there is no SQL in the text"));
+        return Err(GuardError::new(
+            ErrorCode::GuardEmpty,
+            "there is no SQL in the text",
+        ));
     };
     let text = first.text(sql);
     if text == "(" || words::begins_a_statement(text) {
         return Ok(());
     }
     let message = format!("no statement of SQL begins with {text:?}");
-    Err(GuardError::new(codes::SYNTAX, message).at(sql, &first.span))
+    Err(GuardError::new(ErrorCode::GuardSyntax, message).at(sql, &first.span))
 }
 
 /// A token that is not blank, and what stood before it.

@@ -1,5 +1,6 @@
 //! Queries that people accepted as answers, and what later questions have of them.
 
+use quillet_core::ErrorCode;
 use quillet_core::archive::{QueryPage, QueryRecord};
 use tracing::warn;
 
@@ -27,7 +28,7 @@ impl Databases {
         })?;
         if record.question.is_none() {
             return Err(SqlError::Invalid {
-                code: "sql.invalid.accept",
+                code: ErrorCode::SqlInvalidAccept,
                 message: format!(
                     "the query {id} answers no question; only queries that were run with their \
                      question can be examples"

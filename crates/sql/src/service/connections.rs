@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use quillet_core::ErrorCode;
 use quillet_core::store::{Entry, Key, Kind};
 
 use super::{Connection, Databases, Definition, locked, names, slot};
@@ -176,7 +177,7 @@ impl Databases {
 
 fn written(definition: &Definition) -> Result<String, SqlError> {
     serde_json::to_string(definition).map_err(|error| SqlError::Invalid {
-        code: "sql.invalid.definition",
+        code: ErrorCode::SqlInvalidDefinition,
         message: format!("the connection cannot be written: {error}"),
     })
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use quillet_core::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use crate::{ConnectionUrl, Dialect, SqlError};
@@ -123,7 +124,7 @@ impl Definition {
     /// It is not JSON of this form.
     pub(super) fn read(name: &str, text: &str) -> Result<Self, SqlError> {
         serde_json::from_str(text).map_err(|error| SqlError::Invalid {
-            code: "sql.invalid.definition",
+            code: ErrorCode::SqlInvalidDefinition,
             message: format!(
                 "the connection {name:?} cannot be read: {}",
                 quillet_core::json::reason(&error)

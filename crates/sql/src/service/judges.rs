@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use quillet_core::BoxFuture;
+use quillet_core::{BoxFuture, ErrorCode};
 
 use super::slot::Slot;
 use super::streamed::{Counted, Streamed};
@@ -34,7 +34,7 @@ impl Gate<'_> {
             Ok(approved) => return Ok(approved),
             Err(error) => error,
         };
-        let is_unknown = matches!(refused.code, "sql.guard.table" | "sql.guard.column");
+        let is_unknown = matches!(refused.code, ErrorCode::GuardTable | ErrorCode::GuardColumn);
         if let Some(known) = self.prepared.filter(|_| is_unknown) {
             let now = self
                 .slot

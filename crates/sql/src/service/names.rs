@@ -1,5 +1,7 @@
 //! What names of connections and sizes of pages may be.
 
+use quillet_core::ErrorCode;
+
 use crate::SqlError;
 
 /// Most characters of a name.
@@ -18,7 +20,7 @@ pub(super) fn check(name: &str) -> Result<(), SqlError> {
         return Ok(());
     }
     Err(SqlError::Invalid {
-        code: "sql.invalid.name",
+        code: ErrorCode::SqlInvalidName,
         message: format!(
             "{name:?} cannot be the name of a database: it has 1 to {LENGTH} letters, digits, '_', '-' and '.', and begins with a letter or digit"
         ),
@@ -30,7 +32,7 @@ pub(super) fn check_limit(limit: usize) -> Result<(), SqlError> {
         return Ok(());
     }
     Err(SqlError::Invalid {
-        code: "sql.invalid.limit",
+        code: ErrorCode::SqlInvalidLimit,
         message: format!("limit is {limit}; it may be 1 to {PAGE}"),
     })
 }

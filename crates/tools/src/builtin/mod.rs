@@ -9,7 +9,7 @@ mod web_search;
 use std::sync::Arc;
 
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
-use quillet_core::{BoxFuture, Map, Value, nearest};
+use quillet_core::{BoxFuture, ErrorCode, Map, Value, nearest};
 use serde_json::{Value as Json, json};
 
 use crate::Tools;
@@ -88,11 +88,11 @@ pub enum BuiltinError {
 impl BuiltinError {
     /// Stable code, as in warnings.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         match self {
-            BuiltinError::Unknown { .. } => "tool.unknown",
-            BuiltinError::NotConfigured { .. } => "tool.not_configured",
-            BuiltinError::Option(_) => "tool.option",
+            BuiltinError::Unknown { .. } => ErrorCode::ToolUnknown,
+            BuiltinError::NotConfigured { .. } => ErrorCode::ToolNotConfigured,
+            BuiltinError::Option(_) => ErrorCode::ToolOption,
         }
     }
 }

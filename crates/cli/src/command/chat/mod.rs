@@ -98,9 +98,9 @@ impl Conversation {
             Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
             Err(failure) => {
-                let code = failure.code();
+                let exit = failure.exit();
                 crate::tell(&failure);
-                self.failed = (!is_typed).then_some(Failure::Said(code));
+                self.failed = (!is_typed).then_some(Failure::Said(exit));
             }
         }
         Ok(())

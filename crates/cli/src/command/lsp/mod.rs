@@ -7,11 +7,12 @@ use std::io;
 use std::thread;
 
 use quillet::settings::Settings;
+use quillet_core::Exit;
 use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
 use crate::args::Lsp;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::scripts;
 use crate::terminal;
 
@@ -105,7 +106,7 @@ async fn converse(
                 terminal::error(
                     "the input ended, and no editor had asked to shut down; `quillet lsp` speaks the Language Server Protocol with an editor that starts it",
                 );
-                return Err(Failure::Said(code::FAILURE));
+                return Err(Failure::Said(Exit::Failure));
             }
             State::New | State::Ready | State::ShutDown => {}
         }

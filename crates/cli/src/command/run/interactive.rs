@@ -1,12 +1,13 @@
 //! `quillet run -i`: the dialogue goes on, line by line.
 
+use quillet_core::Exit;
 use quillet_script::ScriptError;
 use quillet_script::run::{Outcome, Session};
 
 use super::history::History;
 use super::screen::Screen;
 use crate::command::chat::input::{Input, Said, tell};
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::scripts::{self, printed};
 use crate::terminal;
 
@@ -87,7 +88,7 @@ impl Talk<'_> {
     }
 
     /// Does what a line asks for; gives the exit code of what failed.
-    async fn done(&mut self, asked: Asked<'_>) -> Result<Option<u8>, Failure> {
+    async fn done(&mut self, asked: Asked<'_>) -> Result<Option<Exit>, Failure> {
         let ran = match asked {
             Asked::Leave => return Ok(None),
             Asked::Help => {
@@ -96,7 +97,7 @@ impl Talk<'_> {
             }
             Asked::Unknown(text) => {
                 terminal::note(&format!("there is no {text}; /help shows all"));
-                return Ok(Some(code::USAGE));
+                return Ok(Some(Exit::Usage));
             }
             Asked::Variable(path) => match self.session.variable(path).await {
                 Ok(value) => {
@@ -122,7 +123,7 @@ impl Talk<'_> {
             Err(error) => {
                 self.screen.end_partial(&error)?;
                 scripts::tell(&error, Some(self.source));
-                Ok(Some(scripts::code_of(error.kind)))
+                Ok(Some(error.kind.code().exit()))
             }
         }
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use history::History;
 use interactive::Talk;
 use quillet::settings::{self, Settings};
-use quillet_core::{Map, Value};
+use quillet_core::{Exit, Map, Value};
 use quillet_script::host::{Grants, Reach};
 use quillet_script::library::{self, Opened};
 use quillet_script::run::{Engine, Job, Outcome, Session};
@@ -21,7 +21,7 @@ use quillet_script::{ErrorKind, ScriptError};
 use screen::Screen;
 
 use crate::args::Run;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::scripts::{self, Asked};
 use crate::terminal;
 
@@ -65,7 +65,7 @@ pub(crate) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
                 outcome::requests(args, &requests)?;
             }
             scripts::tell(&error, Some(&opened.script.source));
-            return Err(Failure::Said(scripts::code_of(error.kind)));
+            return Err(Failure::Said(error.kind.code().exit()));
         }
     };
     if screen.used_mock() && config.text(&settings::MODEL).is_none() && !args.dry_run {
@@ -128,8 +128,8 @@ async fn open(args: &Run) -> Result<(Opened, quillet_script::run::Input), Failur
             scripts::tell(&error, None);
             // Inside of a script the same kind is of what the script names.
             let code = match error.kind {
-                ErrorKind::NotFound => code::FAILURE,
-                kind => scripts::code_of(kind),
+                ErrorKind::NotFound => Exit::Failure,
+                kind => kind.code().exit(),
             };
             Err(Failure::Said(code))
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use quillet::parts::demo_shop::DemoShop;
 use quillet::settings::{self, Settings};
+use quillet_core::Exit;
 use quillet_sql::database::Checked;
 use quillet_sql::{Connection, ConnectionUrl, Databases, Definition, SqlError};
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use super::session::{self, with_password};
 use super::target::{self, DEMO, Target};
 use crate::args::{Sql, SqlCommand};
 use crate::databases;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style, styled};
 
 pub(super) async fn add(
@@ -232,7 +233,7 @@ fn tell(args: &Sql, tried: &[Tried]) -> Result<(), Failure> {
         tried.iter().try_for_each(tell_one)?;
     }
     match tried.iter().any(|(_, checked)| checked.is_err()) {
-        true => Err(Failure::Said(code::FAILURE)),
+        true => Err(Failure::Said(Exit::Failure)),
         false => Ok(()),
     }
 }

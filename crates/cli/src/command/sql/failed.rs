@@ -3,7 +3,7 @@
 use quillet_core::{Diagnostic, Span};
 use quillet_sql::{DatabaseError, DatabaseErrorKind, SqlError};
 
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::report::{self, Finding};
 use crate::talk::harmless;
 use crate::terminal::{self, Stream, Style, styled};
@@ -27,7 +27,7 @@ pub(super) fn told(error: &SqlError, sql: Option<&str>) -> Failure {
         }
         None => bare(error),
     }
-    Failure::Said(code_of(error))
+    Failure::Said(error.code().exit())
 }
 
 /// Databases repeat what is in the query and in the data, where anything may stand.
@@ -89,17 +89,5 @@ fn span(error: &SqlError) -> Option<Span> {
             end: *at,
         }),
         _ => None,
-    }
-}
-
-fn code_of(error: &SqlError) -> u8 {
-    match error {
-        SqlError::NotFound { .. } | SqlError::Invalid { .. } | SqlError::Url(_) => code::USAGE,
-        SqlError::Guard(_) => code::REFUSED,
-        SqlError::NoModel | SqlError::Model(_) | SqlError::Answer { .. } | SqlError::Cut { .. } => {
-            code::PROVIDER
-        }
-        SqlError::Prompt { .. } => code::TEMPLATE,
-        SqlError::Database(_) | SqlError::Export(_) | SqlError::Store(_) => code::FAILURE,
     }
 }

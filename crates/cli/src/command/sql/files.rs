@@ -10,7 +10,7 @@ use quillet_sql::files::{self, FileError, Loaded};
 use super::bar::Bar;
 use super::cell::one_line;
 use crate::databases;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::talk::harmless;
 use crate::terminal::{self, Stream, Style, styled};
 
@@ -38,7 +38,7 @@ fn told(error: &FileError) -> Failure {
         let head = styled("help:", Style::Bold, Stream::Err.has_colour());
         terminal::note(&format!("{head} {}", harmless(help)));
     }
-    Failure::Said(code::FAILURE)
+    Failure::Said(error.code.exit())
 }
 
 /// The connection to them.

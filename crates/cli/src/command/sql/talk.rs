@@ -6,8 +6,9 @@
 use std::path::PathBuf;
 
 use quillet::settings::Settings;
+use quillet_core::{ErrorCode, Exit};
 use quillet_sql::chain::Previous;
-use quillet_sql::guard::{self, Policy, codes};
+use quillet_sql::guard::{self, Policy};
 use quillet_sql::{Catalogue, Dialect};
 
 use super::cell::one_line;
@@ -174,13 +175,12 @@ impl Talk<'_> {
             Err(failure @ (Failure::ClosedPipe | Failure::Interrupted)) => return Err(failure),
             Err(Failure::Usage(why)) => {
                 terminal::error(&why);
-                let code = Failure::Usage(why).code();
-                self.failed = (!is_typed).then_some(Failure::Said(code));
+                self.failed = (!is_typed).then_some(Failure::Said(Exit::Usage));
             }
             Err(failure) => {
-                let code = failure.code();
+                let exit = failure.exit();
                 crate::tell(&failure);
-                self.failed = (!is_typed).then_some(Failure::Said(code));
+                self.failed = (!is_typed).then_some(Failure::Said(exit));
             }
         }
         Ok(())
@@ -285,7 +285,7 @@ impl Talk<'_> {
             return true;
         }
         let checked = guard::check(line, self.dialect, None, &Policy::default());
-        let is_read = !matches!(checked, Err(error) if error.code == codes::SYNTAX);
+        let is_read = !matches!(checked, Err(error) if error.code == ErrorCode::GuardSyntax);
         STATEMENTS.contains(&first.as_str()) && is_read
     }
 }

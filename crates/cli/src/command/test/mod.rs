@@ -15,6 +15,7 @@ use std::sync::Arc;
 use files::Found;
 use prompt::Prompt;
 use quillet::settings::Settings;
+use quillet_core::Exit;
 use quillet_script::host;
 use quillet_script::library;
 use quillet_script::testing::{
@@ -25,7 +26,7 @@ use quillet_template::TemplateFactory;
 use snapshots::Folder;
 
 use crate::args::Test;
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use crate::prompt_target;
 use crate::scripts;
 use crate::terminal;
@@ -79,8 +80,8 @@ fn finish(args: &Test, all: &[Tested], models: &dyn host::Models) -> Result<(), 
     }
     match (counts.failed, counts.broken + broken) {
         (0, 0) => Ok(()),
-        (0, _) => Err(Failure::Said(code::TEMPLATE)),
-        _ => Err(Failure::Said(code::FAILURE)),
+        (0, _) => Err(Failure::Said(Exit::Template)),
+        _ => Err(Failure::Said(Exit::Failure)),
     }
 }
 

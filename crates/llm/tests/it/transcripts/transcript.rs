@@ -193,7 +193,7 @@ fn same_error(expected: &Value, error: &ModelError, same: &mut impl FnMut(&str, 
     let found = match error.kind {
         Kind::Protocol => "protocol",
         Kind::Refused => "invalid_request",
-        kind => kind.event_code(),
+        kind => kind.event_code().as_str(),
     };
     same("error kind", expected["kind"].clone(), json!(found));
     if let Some(part) = expected["message_contains"].as_str() {

@@ -66,7 +66,7 @@ fn segments(input: &Tree) -> Result<Tree, String> {
         .collect();
     let strict = input["strict_props"].as_array().into_iter().flatten();
     let strict: Vec<&str> = strict.map(|name| name.as_str().unwrap()).collect();
-    structure::check_strict(&inputs, &strict).map_err(|error| error.kind.code().to_owned())?;
+    structure::check_strict(&inputs, &strict).map_err(|error| error.kind.code().to_string())?;
     let template = written(input["template"].as_str().unwrap());
     let prompt = of_template(input["engine"].as_str().unwrap(), &template);
     let segments = rendered(&prompt, &[], &inputs)?.segments(0);

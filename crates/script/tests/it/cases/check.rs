@@ -187,7 +187,7 @@ fn failed(case: &Case, error: &ScriptError, found: &mut Vec<String>) {
     let expect = &case.expect;
     let all: Vec<String> = error.diagnostics.iter().map(ToString::to_string).collect();
     let shown = all.join("\n");
-    let code = error.kind.code();
+    let code = error.kind.code().as_str();
     let wanted = expect.error || expect.error_code.is_some() || !expect.error_contains.is_empty();
     if !wanted {
         found.push(format!("it failed with {code}: {shown}"));

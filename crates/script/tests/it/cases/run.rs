@@ -61,7 +61,7 @@ async fn compare(case: &Case) -> Result<Vec<String>, String> {
 fn told(ran: &Ran) -> (String, Vec<String>, Vec<String>) {
     let value = match &ran.outcome {
         Ok(outcome) => format!("{:?}", outcome.value),
-        Err(error) => error.kind.code().to_owned(),
+        Err(error) => error.kind.code().to_string(),
     };
     let requests = ran.requests.iter().map(|request| joined(&request.messages));
     // Branches that run at the same time ask in any order.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use futures_util::stream::unfold;
 use quillet_agent::{AgentError, AgentEvent, Ending, Outcome};
+use quillet_core::ErrorCode;
 use quillet_core::chat::{
     ChatEvent, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind,
 };
@@ -27,12 +28,15 @@ pub(super) fn ask(
     };
     if request.options.n.is_some_and(|n| n > 1) {
         let message = "n: an agent gives one answer to a request";
-        return Err(problem(400, "invalid_value", message).about("n"));
+        return Err(problem(ErrorCode::InvalidValue, message).about("n"));
     }
     let (who, id) = (call.who(), call.exchange.name(None));
     let request = of_agents(name, request);
     Ok(Box::pin(async move {
-        let running = agents.begin(request, &who, &id).await.map_err(refused)?;
+        let running = agents
+            .begin(request, &who, &id)
+            .await
+            .map_err(|error| refused(&error))?;
         let stream = begun(running).await?;
         Ok(Answer {
             stream,
@@ -154,9 +158,9 @@ fn failed(error: AgentError) -> ModelError {
         AgentError::Model(_) => ModelErrorKind::Provider,
         AgentError::Window { .. } => ModelErrorKind::ContextLength,
         AgentError::Time(_) => ModelErrorKind::Timeout,
-        AgentError::Setup { code, .. } => match *code {
-            "model_not_found" => ModelErrorKind::ModelNotFound,
-            "invalid_request" => ModelErrorKind::Refused,
+        AgentError::Setup { code, .. } => match code {
+            ErrorCode::RunModelNotFound => ModelErrorKind::ModelNotFound,
+            ErrorCode::RunInvalidRequest => ModelErrorKind::Refused,
             _ => ModelErrorKind::Provider,
         },
     };
@@ -166,15 +170,9 @@ fn failed(error: AgentError) -> ModelError {
     }
 }
 
-fn refused(refused: Refused) -> ApiError {
+fn refused(refused: &Refused) -> ApiError {
     let wait = refused.retry_after();
-    let error = match refused {
-        Refused::Store(error) => return quillet_prompt::ServiceError::Store(error).into(),
-        Refused::Running(_) => problem(409, "agent.running", refused.to_string()),
-        Refused::Busy { .. } | Refused::Limit(_) => {
-            problem(429, "agent.limit", refused.to_string())
-        }
-    };
+    let error = problem(refused.code(), refused.to_string());
     match wait {
         Some(wait) => error.retry_after(wait),
         None => error,

@@ -1,10 +1,11 @@
 //! Errors in OpenAI's shape, with the statuses that its SDKs make typed errors of.
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
-use quillet_core::chat::ModelErrorKind;
+use quillet_core::ErrorCode;
+use quillet_core::error_code::OpenAi;
 use serde::Serialize;
 
 use super::schema::{ErrorBody, Failure};
@@ -62,74 +63,19 @@ pub(crate) fn shape(prefix: &str, path: &str) -> Shape {
     }
 }
 
-/// Status, type and code of a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Class {
-    status: u16,
-    kind: &'static str,
-    code: Option<&'static str>,
-    /// Whether the same request may succeed when sent again.
-    again: bool,
-}
-
-const fn class(status: u16, kind: &'static str, code: Option<&'static str>) -> Class {
-    let again = status == 429 || status >= 500;
-    Class {
-        status,
-        kind,
-        code,
-        again,
-    }
-}
-
-const INVALID: &str = "invalid_request_error";
-const SERVER: &str = "server_error";
-
-fn of(error: &ApiError) -> Class {
-    if let Some(kind) = error.model_failure() {
-        return of_model(kind, error.of_provider().0);
-    }
-    match (error.status(), error.code()) {
-        (401, _) => class(401, INVALID, Some("invalid_api_key")),
-        (404, "not_found" | "prompt.not_found") => class(404, INVALID, Some("model_not_found")),
-        (429, _) => class(429, "requests", Some("rate_limit_exceeded")),
-        (status @ 400..500, code) => class(status, INVALID, Some(code)),
-        (status, code) => class(status, SERVER, Some(code)),
-    }
-}
-
-/// A provider's failure is reported as the provider itself would, so that clients do what they do
-/// there: wait, ask for another model, or give up.
-fn of_model(kind: ModelErrorKind, status: Option<u16>) -> Class {
-    match kind {
-        ModelErrorKind::Auth => class(401, INVALID, Some("invalid_api_key")),
-        ModelErrorKind::Forbidden => class(403, INVALID, Some("forbidden")),
-        ModelErrorKind::ModelNotFound => class(404, INVALID, Some("model_not_found")),
-        ModelErrorKind::RateLimited => class(429, "requests", Some("rate_limit_exceeded")),
-        ModelErrorKind::Quota => Class {
-            again: false,
-            ..class(429, "insufficient_quota", Some("insufficient_quota"))
-        },
-        ModelErrorKind::ContextLength => class(400, INVALID, Some("context_length_exceeded")),
-        ModelErrorKind::ContentFilter => class(400, INVALID, Some("content_filter")),
-        ModelErrorKind::Refused => {
-            let told = status.filter(|status| [400, 409, 413, 422].contains(status));
-            class(told.unwrap_or(400), INVALID, None)
-        }
-        ModelErrorKind::Overloaded => class(503, SERVER, Some("overloaded")),
-        ModelErrorKind::Timeout => class(504, SERVER, Some("timeout")),
-        ModelErrorKind::Configuration => Class {
-            again: false,
-            ..class(503, SERVER, Some(kind.code()))
-        },
-        ModelErrorKind::Provider => {
-            let told = status.filter(|status| (500..600).contains(status));
-            class(told.unwrap_or(502), SERVER, Some(kind.code()))
-        }
-        ModelErrorKind::Connect
-        | ModelErrorKind::MalformedToolCall
-        | ModelErrorKind::Protocol
-        | ModelErrorKind::Cut => class(502, SERVER, Some(kind.code())),
+/// The row of the table, but for what the provider itself said: its clients do what they do there,
+/// wait, ask for another model, or give up.
+fn of(error: &ApiError) -> OpenAi {
+    let passes = |status: &u16| match error.root_code() {
+        ErrorCode::ModelRefused => [400, 409, 413, 422].contains(status),
+        ErrorCode::ModelProvider => (500..600).contains(status),
+        _ => false,
+    };
+    let row = error.root_code().openai();
+    let told = error.of_provider().0.filter(passes);
+    OpenAi {
+        status: told.unwrap_or(row.status),
+        ..row
     }
 }
 
@@ -167,16 +113,17 @@ pub(crate) fn answer(error: &ApiError) -> Response {
     let mut response = json(&body(error));
     let status = StatusCode::from_u16(class.status);
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    if let Some(seconds) = error.retry_seconds() {
-        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    if class.status == 401 {
-        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    }
-    // The SDKs ask again for some statuses unless they are told not to.
-    let again = if class.again { "true" } else { "false" };
-    headers.insert("x-should-retry", HeaderValue::from_static(again));
+    error.say_what_next(&mut response);
+    // The SDKs ask again by the status, which is right but where waiting does not help.
+    let is_final =
+        [ErrorCode::ModelQuota, ErrorCode::ModelConfiguration].contains(&error.root_code());
+    let again = if matches!(class.status, 429 | 500..) && !is_final {
+        "true"
+    } else {
+        "false"
+    };
+    let again = HeaderValue::from_static(again);
+    response.headers_mut().insert("x-should-retry", again);
     response
 }
 

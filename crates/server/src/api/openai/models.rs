@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use quillet_core::store::{Key, Kind};
-use quillet_core::{clock, nearest};
+use quillet_core::{ErrorCode, clock, nearest};
 use quillet_prompt::{ServiceError, State};
 
 use super::schema::{ErrorBody, Model, ModelList};
@@ -49,7 +49,7 @@ pub(crate) async fn retrieve(call: Call, Id(id): Id) -> Result<Response, ApiErro
 
 /// No model has this name.
 pub(super) fn unknown(id: &str, near: Option<&str>) -> ApiError {
-    let error = problem(404, "not_found", format!("there is no model {id:?}"));
+    let error = problem(ErrorCode::NotFound, format!("there is no model {id:?}"));
     match near {
         Some(near) => error.hint(format!("did you mean {near:?}?")),
         None => error.hint("GET /v1/models lists models, prompts and agents"),

@@ -3,8 +3,8 @@
 
 use axum::BoxError;
 use axum::body::{Bytes, HttpBody};
-use quillet_core::Map;
 use quillet_core::chat::{ChatRequest, ModelError};
+use quillet_core::{ErrorCode, Map};
 use quillet_llm::Protocol;
 use serde_json::Value;
 
@@ -45,8 +45,7 @@ where
     let bytes = body::read(body, most, config.body_time).await?;
     if bytes.trim_ascii().is_empty() {
         return Err(problem(
-            400,
-            "invalid_json",
+            ErrorCode::InvalidJson,
             "the body is empty: it has to be JSON",
         ));
     }
@@ -57,7 +56,7 @@ where
 pub(super) fn tree(bytes: &[u8]) -> Result<Value, ApiError> {
     serde_json::from_slice(bytes).map_err(|error| {
         let message = format!("the body is not JSON: {error}");
-        problem(400, "invalid_json", message)
+        problem(ErrorCode::InvalidJson, message)
     })
 }
 
@@ -83,7 +82,7 @@ fn flag(json: &Value, name: &str) -> Result<bool, ApiError> {
         Some(Value::Bool(flag)) => Ok(*flag),
         Some(_) => {
             let message = format!("{name}: it has to be true or false");
-            Err(problem(400, "invalid_type", message).about(name))
+            Err(problem(ErrorCode::InvalidType, message).about(name))
         }
     }
 }
@@ -104,7 +103,7 @@ fn variables(json: &mut Value) -> Result<Map, ApiError> {
             Some(Value::Object(given)) => all.extend(given),
             Some(_) => {
                 let message = format!("{name}: it has to be an object of variables");
-                return Err(problem(400, "invalid_type", message).about(name));
+                return Err(problem(ErrorCode::InvalidType, message).about(name));
             }
         }
     }
@@ -115,7 +114,7 @@ fn variables(json: &mut Value) -> Result<Map, ApiError> {
 /// What a reader of a wire says, with its place.
 pub(super) fn refused(error: &ModelError) -> ApiError {
     let place = place(&error.message);
-    let answer = problem(400, "invalid_value", error.message.clone());
+    let answer = problem(ErrorCode::InvalidValue, error.message.clone());
     match place.is_empty() {
         true => answer,
         false => answer.about(place),

@@ -4,7 +4,7 @@
 
 use quillet_agent::{AgentError, AgentEvent, CompactionReport, Ending, Outcome, Source};
 use quillet_core::chat::{FinishReason, Usage};
-use quillet_core::{Value, clock};
+use quillet_core::{ErrorCode, Value, clock};
 use quillet_host::agent::CLARIFY;
 use serde::Serialize;
 use serde_json::{Map, json};
@@ -121,7 +121,7 @@ fn is_false(value: &bool) -> bool {
 /// The payload of `response.error`.
 #[derive(Debug, Serialize)]
 pub(super) struct Failure {
-    pub(super) code: &'static str,
+    pub(super) code: ErrorCode,
     pub(super) message: String,
     pub(super) details: Details,
     /// What the run had cost until then, if it had begun.
@@ -350,7 +350,7 @@ impl Teller {
 /// The payload of [`ERROR`] for a run whose end nobody reported.
 pub(super) fn interrupted(message: &str) -> String {
     let failure = Failure {
-        code: "interrupted",
+        code: ErrorCode::RunInterrupted,
         message: message.to_owned(),
         details: Details {
             retryable: true,

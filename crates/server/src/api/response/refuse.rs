@@ -4,20 +4,23 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
+use quillet_core::ErrorCode;
 use quillet_host::agent::Refused;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::events::Failure;
+use crate::error::say_when;
 
 /// A JSON answer with this status.
-pub(super) fn answer(status: StatusCode, body: &impl Serialize) -> Response {
+pub(super) fn answer(status: u16, body: &impl Serialize) -> Response {
     let bytes = serde_json::to_vec(body).unwrap_or_default();
     let mut response = Response::new(Body::from(bytes));
-    *response.status_mut() = status;
+    let status = StatusCode::from_u16(status);
+    *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);
     response
@@ -25,13 +28,13 @@ pub(super) fn answer(status: StatusCode, body: &impl Serialize) -> Response {
 
 /// What is wrong with a request.
 pub(super) fn unprocessable(body: &Value) -> Response {
-    answer(StatusCode::UNPROCESSABLE_ENTITY, body)
+    answer(422, body)
 }
 
 /// `{"error": {"code", "message", "details"}}`.
 pub(super) fn error(
-    status: StatusCode,
-    code: &str,
+    status: u16,
+    code: ErrorCode,
     message: &str,
     retry_after: Option<Duration>,
 ) -> Response {
@@ -46,53 +49,17 @@ pub(super) fn error(
 
 /// A run that does not begin.
 pub(super) fn refused(refused: &Refused) -> Response {
-    let status = match refused {
-        Refused::Busy { .. } | Refused::Limit(_) => StatusCode::TOO_MANY_REQUESTS,
-        Refused::Running(_) => StatusCode::CONFLICT,
-        Refused::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    error(
-        status,
-        refused.code(),
-        &refused.to_string(),
-        refused.retry_after(),
-    )
+    let (status, code) = (refused.code().status(), refused.event_code());
+    error(status, code, &refused.to_string(), refused.retry_after())
 }
 
 /// A run that failed, for clients that do not stream.
 pub(super) fn failed(failure: &Failure) -> Response {
-    let mut response = answer(status(failure.code), &json!({"error": failure}));
+    let mut response = answer(failure.code.status(), &json!({"error": failure}));
     let wait = failure.details.retry_after_s;
     say_when(
         &mut response,
         wait.and_then(|s| Duration::try_from_secs_f64(s).ok()),
     );
     response
-}
-
-/// The HTTP status of a failed run. The codes are those of `response.error`.
-fn status(code: &str) -> StatusCode {
-    match code {
-        "invalid_request" | "context_length" | "content_filter" => StatusCode::BAD_REQUEST,
-        "auth" => StatusCode::UNAUTHORIZED,
-        "forbidden" => StatusCode::FORBIDDEN,
-        "model_not_found" => StatusCode::NOT_FOUND,
-        "rate_limit" | "quota" => StatusCode::TOO_MANY_REQUESTS,
-        "overloaded" => StatusCode::SERVICE_UNAVAILABLE,
-        "timeout" => StatusCode::GATEWAY_TIMEOUT,
-        "cancelled" => StatusCode::CONFLICT,
-        "server_error" | "network" | "stream_truncated" | "malformed_tool_call" | "tool_error" => {
-            StatusCode::BAD_GATEWAY
-        }
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    }
-}
-
-/// Whole seconds, rounded up: a client that is told 0 comes back at once.
-fn say_when(response: &mut Response, time: Option<Duration>) {
-    if let Some(time) = time {
-        let seconds = time.as_millis().div_ceil(1000).clamp(1, 86_400);
-        let seconds = HeaderValue::from(seconds as u64);
-        response.headers_mut().insert(RETRY_AFTER, seconds);
-    }
 }

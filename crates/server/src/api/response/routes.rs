@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use axum::extract::Request;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::Response;
+use quillet_core::ErrorCode;
 use quillet_core::runs::LogPage;
 use quillet_host::agent::{AgentRequest, AgentService, Who};
 use serde::{Deserialize, Serialize};
@@ -136,7 +137,7 @@ pub(crate) async fn cancel(
 }
 
 fn not_found(detail: &str) -> Response {
-    refuse::answer(StatusCode::NOT_FOUND, &json!({"detail": detail}))
+    refuse::answer(404, &json!({"detail": detail}))
 }
 
 /// From where a stream is taken up again.
@@ -281,11 +282,11 @@ pub(crate) async fn startup(call: Call) -> Result<Response, ApiError> {
 pub(crate) async fn ready(call: Call) -> Result<Response, ApiError> {
     if call.app.is_stopping() {
         let body = serving(&call, "shutting_down");
-        return Ok(refuse::answer(StatusCode::SERVICE_UNAVAILABLE, &body));
+        return Ok(refuse::answer(503, &body));
     }
     if call.app.runs_away().is_some() {
         let body = serving(&call, "runs_unavailable");
-        return Ok(refuse::answer(StatusCode::SERVICE_UNAVAILABLE, &body));
+        return Ok(refuse::answer(503, &body));
     }
     answer_json(&serving(&call, "ready"))
 }
@@ -293,8 +294,7 @@ pub(crate) async fn ready(call: Call) -> Result<Response, ApiError> {
 fn agents(call: &Call) -> Result<Arc<AgentService>, ApiError> {
     call.app.agents.clone().ok_or_else(|| {
         problem(
-            503,
-            "agent.configuration",
+            ErrorCode::AgentConfiguration,
             "no agents are set up in this server",
         )
     })

@@ -1,8 +1,8 @@
 //! A run as one answer, for clients that do not stream.
 
-use axum::http::StatusCode;
 use axum::response::Response;
 use quillet_agent::{AgentEvent, Ending};
+use quillet_core::ErrorCode;
 
 use super::refuse;
 use super::stream::Telling;
@@ -14,12 +14,8 @@ pub(super) async fn answer(mut telling: Telling) -> Response {
     loop {
         let Some(event) = telling.next_event().await else {
             let what = "the run ended without an end";
-            return refuse::error(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "internal_error",
-                what,
-                None,
-            );
+            let code = ErrorCode::RunInternalError;
+            return refuse::error(code.status(), code, what, None);
         };
         let provider = telling.running().provider().map(str::to_owned);
         let cost = match &event {
@@ -41,9 +37,10 @@ pub(super) async fn answer(mut telling: Telling) -> Response {
             Ending::Failed(error) => refuse::failed(&teller.failure(error)),
             Ending::Cancelled => {
                 let what = "the request was cancelled";
-                refuse::error(StatusCode::CONFLICT, "cancelled", what, None)
+                let code = ErrorCode::RunCancelled;
+                refuse::error(code.status(), code, what, None)
             }
-            _ => refuse::answer(StatusCode::OK, &teller.done(outcome, true)),
+            _ => refuse::answer(200, &teller.done(outcome, true)),
         };
     }
 }

@@ -10,6 +10,7 @@ use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::basic::Compression;
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
+use quillet_core::ErrorCode;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
@@ -48,7 +49,7 @@ pub(super) fn load(
     let types = settled(path, &types, job)?;
     let columns: Vec<(String, Type)> = names.into_iter().zip(types.iter().copied()).collect();
     if columns.is_empty() {
-        return Err(FileError::new("sql.file.form", path, "has no columns"));
+        return Err(FileError::new(ErrorCode::FileForm, path, "has no columns"));
     }
     let mut table = Table::make(connection, path, table, &columns)?;
     let mut lost = 0_u64;
@@ -179,14 +180,14 @@ fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, FileError>
     let name = unknown.to_string();
     let name = name.split('(').next().unwrap_or_default().to_lowercase();
     let message = format!("is compressed with {name}; snappy, gzip and none are read");
-    Err(FileError::new("sql.file.form", path, message).help(
+    Err(FileError::new(ErrorCode::FileForm, path, message).help(
         "write it again with snappy: DuckDB's COPY … (COMPRESSION snappy), write_parquet(…, compression=\"snappy\")",
     ))
 }
 
 fn damaged(path: &Path, what: &str) -> FileError {
     FileError::new(
-        "sql.file.form",
+        ErrorCode::FileForm,
         path,
         format!("cannot be read as Parquet: {what}"),
     )

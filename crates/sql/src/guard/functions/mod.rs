@@ -9,10 +9,11 @@ mod postgres;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use quillet_core::ErrorCode;
 use sqlparser::ast::{ObjectName, ObjectNamePart, Spanned};
 
 use super::text::Text;
-use super::{GuardError, Policy, codes, parse, relations};
+use super::{GuardError, Policy, parse, relations};
 use crate::{Dialect, sqlite};
 
 /// Operators of well-known extensions of PostgreSQL (pgvector, pg_trgm, PostGIS) that compute.
@@ -89,7 +90,7 @@ fn folded(text: &Text<'_>, name: &ObjectName) -> Result<Vec<String>, GuardError>
 /// The error about a call of `called`.
 pub(super) fn refusal(text: &Text<'_>, called: &str, name: &ObjectName) -> GuardError {
     let message = format!("the function {called} is not on the list of those that only read");
-    let mut error = GuardError::new(codes::FUNCTION, message);
+    let mut error = GuardError::new(ErrorCode::GuardFunction, message);
     if let Some(place) = parse::range_of(&text.plain, name.span()) {
         error = error.at(text.source, &place);
     }

@@ -1,8 +1,9 @@
 //! Columns: found in the tables of the scopes that are open.
 
+use quillet_core::ErrorCode;
 use sqlparser::ast::Ident;
 
-use super::super::{GuardError, codes};
+use super::super::GuardError;
 use super::Checker;
 use super::scope::{Frame, Source};
 use crate::Dialect;
@@ -117,7 +118,7 @@ impl Checker<'_> {
             Found::Here => Ok(()),
             Found::Several(tables) => Err(self
                 .error(
-                    codes::AMBIGUOUS,
+                    ErrorCode::GuardAmbiguous,
                     format!("the column {ident} can be of more than one table"),
                     ident.span,
                 )
@@ -193,7 +194,7 @@ impl Checker<'_> {
             return Ok(());
         }
         let message = format!("{table} has no column {column}");
-        let error = self.error(codes::COLUMN, message, column.span);
+        let error = self.error(ErrorCode::GuardColumn, message, column.span);
         Err(match self.meant(column, &[source]) {
             Some(near) => error.help(near),
             None => error.help(list(&columns.names)),
@@ -203,7 +204,7 @@ impl Checker<'_> {
     fn unknown_column(&self, ident: &Ident) -> GuardError {
         let sources: Vec<&Source> = self.visible().flat_map(|frame| &frame.sources).collect();
         let message = format!("no table of this query has a column {ident}");
-        let error = self.error(codes::COLUMN, message, ident.span);
+        let error = self.error(ErrorCode::GuardColumn, message, ident.span);
         match self
             .meant(ident, &sources)
             .or_else(|| self.elsewhere_in_catalogue(ident))
@@ -221,7 +222,7 @@ impl Checker<'_> {
             .filter_map(|source| source.name.clone())
             .collect();
         let near = quillet_core::nearest(&ident.value, names.iter().map(String::as_str));
-        self.error(codes::TABLE, message, ident.span)
+        self.error(ErrorCode::GuardTable, message, ident.span)
             .help(match near {
                 Some(near) => format!("did you mean {near}?"),
                 None if names.is_empty() => "add it to FROM".to_owned(),

@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashSet};
+use quillet_core::ErrorCode;
 use sqlparser::ast::{
     AccessExpr, Expr, FunctionArg, FunctionArguments, Ident, ObjectNamePart, Query, Select,
     SelectItem, SelectItemQualifiedWildcardKind, TableFactor, Visit, Visitor,
@@ -90,7 +91,7 @@ impl Checker<'_> {
         }
     }
 
-    fn error(&self, code: &'static str, message: String, span: Span) -> GuardError {
+    fn error(&self, code: ErrorCode, message: String, span: Span) -> GuardError {
         let error = GuardError::new(code, message);
         match parse::range_of(&self.text.plain, span) {
             Some(place) => error.at(self.text.source, &place),

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use quillet_core::ErrorCode;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, Spanned};
 
+use super::super::GuardError;
 use super::super::relations::{self, Relation};
-use super::super::{GuardError, codes};
 use super::Checker;
 use super::scope::{Columns, columns_from};
 use crate::{Catalogue, Dialect};
@@ -159,11 +160,11 @@ impl Checker<'_> {
         let names: Vec<String> = names.take(3).map(|t| self.written(t)).collect();
         let (code, message) = match names.len() {
             1 => (
-                codes::TABLE,
+                ErrorCode::GuardTable,
                 format!("the table {name} is not on the search path"),
             ),
             _ => (
-                codes::AMBIGUOUS,
+                ErrorCode::GuardAmbiguous,
                 format!("{name} can mean more than one table"),
             ),
         };
@@ -179,7 +180,7 @@ impl Checker<'_> {
         name: &ObjectName,
     ) -> GuardError {
         let error = self.error(
-            codes::TABLE,
+            ErrorCode::GuardTable,
             format!("there is no table {name}"),
             name.span(),
         );

@@ -1,7 +1,8 @@
 //! Texts that would overflow a stack or take the square of their length.
 
+use quillet_core::ErrorCode;
 use quillet_sql::Dialect;
-use quillet_sql::guard::{Policy, check, codes};
+use quillet_sql::guard::{Policy, check};
 
 const DEEP: usize = 100_000;
 
@@ -63,7 +64,7 @@ fn depth_is_refused_before_anything_recurses() {
     for (i, (name, shape)) in SHAPES.into_iter().enumerate() {
         let dialect = Dialect::ALL[i % 3];
         let error = check(&shape(DEEP), dialect, None, &policy).expect_err(name);
-        let expected = [codes::DEPTH, codes::SYNTAX].contains(&error.code);
+        let expected = [ErrorCode::GuardDepth, ErrorCode::GuardSyntax].contains(&error.code);
         assert!(expected, "{name} {dialect}: {error}");
     }
 }
@@ -78,7 +79,11 @@ fn what_is_within_the_bounds_is_read_in_little_time() {
                 let flat = ["sum", "DIV", "OR", "UNION", "IS NULL", "casts", "BETWEEN"];
                 let n = if flat.contains(&name) { n * 8 } else { n };
                 if let Err(error) = check(&shape(n), dialect, None, &Policy::default()) {
-                    let expected = [codes::DEPTH, codes::SYNTAX, codes::FUNCTION];
+                    let expected = [
+                        ErrorCode::GuardDepth,
+                        ErrorCode::GuardSyntax,
+                        ErrorCode::GuardFunction,
+                    ];
                     assert!(
                         expected.contains(&error.code),
                         "{name} {dialect} {n}: {error}"

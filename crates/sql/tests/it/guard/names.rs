@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use quillet_core::ErrorCode;
 use quillet_sql::Dialect::{self, MySql, PostgreSql, Sqlite};
-use quillet_sql::guard::{Mode, Policy, check, codes};
+use quillet_sql::guard::{Mode, Policy, check};
 use serde_json::Value;
 
 use super::{named, shop};
@@ -41,119 +42,119 @@ fn names_that_are_not_there_are_named_with_what_was_meant() {
         (
             PostgreSql,
             "SELECT * FROM user_s",
-            codes::TABLE,
+            ErrorCode::GuardTable,
             "there is no table user_s",
             "did you mean users?",
         ),
         (
             PostgreSql,
             "SELECT nmae FROM users",
-            codes::COLUMN,
+            ErrorCode::GuardColumn,
             "no table of this query has a column nmae",
             "did you mean name?",
         ),
         (
             MySql,
             "SELECT u.emial FROM users u",
-            codes::COLUMN,
+            ErrorCode::GuardColumn,
             "u has no column emial",
             "did you mean email?",
         ),
         (
             Sqlite,
             "SELECT o.id FROM users u",
-            codes::TABLE,
+            ErrorCode::GuardTable,
             "there is no table or alias o in this part of the query",
             "did you mean u?",
         ),
         (
             PostgreSql,
             "SELECT u.id FROM users u WHERE total > 5",
-            codes::COLUMN,
+            ErrorCode::GuardColumn,
             "no table of this query has a column total",
             "public.orders or sales.Invoices has it",
         ),
         (
             PostgreSql,
             "SELECT id FROM users JOIN orders ON user_id = users.id",
-            codes::AMBIGUOUS,
+            ErrorCode::GuardAmbiguous,
             "the column id can be of more than one table",
             "write users.id or orders.id",
         ),
         (
             PostgreSql,
             "SELECT * FROM Invoices",
-            codes::TABLE,
+            ErrorCode::GuardTable,
             "there is no table Invoices",
             "write sales.\"Invoices\"",
         ),
         (
             PostgreSql,
             "SELECT * FROM \"Invoices\"",
-            codes::TABLE,
+            ErrorCode::GuardTable,
             "the table \"Invoices\" is not on the search path",
             "write sales.\"Invoices\"",
         ),
         (
             PostgreSql,
             "SELECT userId FROM sales.\"Invoices\"",
-            codes::COLUMN,
+            ErrorCode::GuardColumn,
             "no table of this query has a column userId",
             "write \"userId\"",
         ),
         (
             PostgreSql,
             "SELECT * FROM old",
-            codes::AMBIGUOUS,
+            ErrorCode::GuardAmbiguous,
             "old can mean more than one table",
             "write archive.old or backup.old",
         ),
         (
             PostgreSql,
             "SELECT * FROM sales.users",
-            codes::TABLE,
+            ErrorCode::GuardTable,
             "there is no table sales.users",
             "did you mean users?",
         ),
         (
             MySql,
             "SELECT t.x FROM (SELECT id AS y FROM users) t",
-            codes::COLUMN,
+            ErrorCode::GuardColumn,
             "t has no column x",
             "did you mean y?",
         ),
         (
             Sqlite,
             "WITH t(a) AS (SELECT id FROM users) SELECT b FROM t",
-            codes::COLUMN,
+            ErrorCode::GuardColumn,
             "no table of this query has a column b",
             "did you mean a?",
         ),
         (
             PostgreSql,
             "SELECT x.* FROM users",
-            codes::TABLE,
+            ErrorCode::GuardTable,
             "there is no table or alias x in this part of the query",
             "add it to FROM, which has users",
         ),
         (
             PostgreSql,
             "SELECT name FROM users u WHERE EXISTS (SELECT 1 FROM orders o WHERE o.uid = u.id)",
-            codes::COLUMN,
+            ErrorCode::GuardColumn,
             "o has no column uid",
             "did you mean id?",
         ),
         (
             PostgreSql,
             "SELECT id FROM users UNION SELECT nope FROM orders",
-            codes::COLUMN,
+            ErrorCode::GuardColumn,
             "no table of this query has a column nope",
             "",
         ),
         (
             PostgreSql,
             "SELECT * FROM (SELECT u.id FROM orders) t, users u",
-            codes::TABLE,
+            ErrorCode::GuardTable,
             "there is no table or alias u in this part of the query",
             "add it to FROM, which has orders",
         ),

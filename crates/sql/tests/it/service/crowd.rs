@@ -89,7 +89,7 @@ async fn nobody_waits_for_ever() {
         if error.code() == "sql.limit" {
             assert!(error.to_string().contains("sql.connections"), "{error}");
         }
-        error.code()
+        error.code().as_str()
     });
     codes.sort_unstable();
     assert!(codes.contains(&"sql.limit"), "{codes:?}");

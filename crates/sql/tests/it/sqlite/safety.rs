@@ -114,7 +114,7 @@ async fn the_guard_and_the_driver_let_reading_pass_only() {
         let Ok(approved) = checked else { continue };
         let ran = folder.database().query(&approved.sql, &limits()).await;
         let stopped = case["runtime_guard"].as_str();
-        let code = ran.as_ref().err().map(|error| error.kind.code());
+        let code = ran.as_ref().err().map(|error| error.kind.code().as_str());
         let expected = match stopped {
             Some("timeout") => Some("sql.timeout"),
             Some(_) => Some("sql.limit"),

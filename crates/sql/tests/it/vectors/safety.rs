@@ -24,7 +24,7 @@ pub(super) fn difference(_: &Value, case: &Value) -> Option<String> {
     let expected_code = case["code"].as_str();
     match (text(case, "verdict"), verdict) {
         ("allow", Ok(_)) => None,
-        ("deny", Err(error)) if expected_code.is_none_or(|code| code == error.code) => None,
+        ("deny", Err(error)) if expected_code.is_none_or(|code| error.code == code) => None,
         // Another layer stops it: the text layer may, too.
         (_, Err(_))
             if case

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quillet_core::session::{Sessions, Turn};
-use quillet_core::{BoxFuture, Message, Role, clock};
+use quillet_core::{BoxFuture, ErrorCode, Message, Role, clock};
 use quillet_host::agent::Who;
 use quillet_prompt::ServiceError;
 use serde_json::{Map, Value};
@@ -57,7 +57,7 @@ impl Keeper {
         if turns.is_empty() {
             let message =
                 format!("there is no response {id:?}: it was not stored, or is no longer kept");
-            let error = problem(404, "previous_response_not_found", message);
+            let error = problem(ErrorCode::PreviousResponseNotFound, message);
             return Err(error.about("previous_response_id"));
         }
         let said = turns.into_iter().filter(|turn| turn.id != OBJECT);
@@ -143,8 +143,7 @@ fn given(id: &str) -> Result<(), ApiError> {
 
 fn unknown(id: &str) -> ApiError {
     problem(
-        404,
-        "response_not_found",
+        ErrorCode::ResponseNotFound,
         format!("there is no response {id:?}"),
     )
     .about("response_id")

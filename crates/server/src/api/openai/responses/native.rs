@@ -6,7 +6,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use quillet_core::{Message, NativeTurn};
+use quillet_core::{ErrorCode, Message, NativeTurn};
 use serde_json::Value;
 
 use super::items::is_made_here;
@@ -41,7 +41,7 @@ pub(super) fn read_back(messages: &mut [Message]) -> Result<(), ApiError> {
         });
         let own = encrypted.next_back().transpose().map_err(|cause| {
             let message = format!("input: encrypted_content was changed on its way: {cause}");
-            problem(400, "invalid_encrypted_content", message).about("input")
+            problem(ErrorCode::InvalidEncryptedContent, message).about("input")
         })?;
         if own.is_some() || items.iter().any(is_made_here) {
             message.native = own;

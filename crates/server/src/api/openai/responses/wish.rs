@@ -1,6 +1,7 @@
 //! Members of a Responses request that are for this server and not for the model: what to keep,
 //! what to go on with, what to repeat.
 
+use quillet_core::ErrorCode;
 use serde_json::{Map, Value, json};
 
 use crate::error::{ApiError, problem};
@@ -60,7 +61,7 @@ impl Wish {
     pub(super) fn take(body: &mut Value) -> Result<Self, ApiError> {
         let Some(members) = body.as_object_mut() else {
             let message = "the body has to be a JSON object";
-            return Err(problem(400, "invalid_type", message));
+            return Err(problem(ErrorCode::InvalidType, message));
         };
         let says = |name: &str| members.get(name).is_some_and(|value| !value.is_null());
         for (name, instead) in [
@@ -110,12 +111,12 @@ fn text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, ApiE
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(_) => {
             let message = format!("{name}: it has to be a text");
-            Err(problem(400, "invalid_type", message).about(name))
+            Err(problem(ErrorCode::InvalidType, message).about(name))
         }
     }
 }
 
 fn unsupported(name: &str, instead: &str) -> ApiError {
     let message = format!("{name}: this server does not have it; {instead}");
-    problem(400, "unsupported_parameter", message).about(name)
+    problem(ErrorCode::UnsupportedParameter, message).about(name)
 }

@@ -5,7 +5,16 @@ use quillet_core::{ContentPart, Message, Role, Value};
 use quillet_template::{ChatMessage, ErrorKind, Part, RenderError, Rendered};
 
 use crate::definition::Body;
-use crate::service::{Input, RenderedPrompt, Unplaced};
+use crate::input::{Input, Unplaced};
+
+/// The result of a render: a text, or messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RenderedPrompt {
+    /// A text.
+    Text(String),
+    /// Messages.
+    Messages(Vec<Message>),
+}
 
 /// What a prompt rendered to. A text without structure of its own is a text, or
 /// one message of the role that the definition says; with structure it is the

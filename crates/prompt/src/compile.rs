@@ -44,24 +44,15 @@ pub(crate) struct Compiler {
     misses: AtomicU64,
 }
 
-/// A template of another prompt.
-pub(crate) struct Callee {
-    /// The name that it is called by.
-    pub(crate) name: String,
-    pub(crate) text: Arc<str>,
-    /// The prompt whose template it is.
-    pub(crate) owner: Arc<str>,
-}
-
 /// Other prompts, as the compiler needs them.
 pub(crate) trait Library {
     /// The templates of the prompt of that id.
-    fn by_id(&self, id: &str) -> Option<Vec<Callee>>;
+    fn by_id(&self, id: &str) -> Option<Vec<Called>>;
     /// The template that a prompt calls by this name and that is stored under the name with one `_`
     /// before it, beside the prompt (dotprompt's `_NAME.prompt`).
-    fn partial(&self, id: &str, name: &str) -> Option<Callee>;
+    fn partial(&self, id: &str, name: &str) -> Option<Called>;
     /// The partials that belong to a prompt, if they fit.
-    fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Callee>;
+    fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Called>;
     /// A finding in a template of the prompt of that id, as one in its file.
     fn locate(&self, id: &str, found: Diagnostic) -> Diagnostic;
 }
@@ -145,12 +136,11 @@ impl Compiler {
         }
         let own = prompt.templates();
         let mut called: Vec<Called> = Vec::new();
-        let add = |called: &mut Vec<Called>, more: Vec<Callee>| {
-            for Callee { name, text, owner } in more {
-                let is_own = own.iter().any(|(known, _)| *known == name);
-                if !is_own && !called.iter().any(|known| *known.name == *name) {
-                    let name = name.into();
-                    called.push(Called { name, text, owner });
+        let add = |called: &mut Vec<Called>, more: Vec<Called>| {
+            for other in more {
+                let is_own = own.iter().any(|(known, _)| **known == *other.name);
+                if !is_own && !called.iter().any(|known| known.name == other.name) {
+                    called.push(other);
                 }
             }
         };
@@ -184,7 +174,7 @@ impl Compiler {
 }
 
 /// What a prompt calls by a name. In dotprompt that is a partial if there is one.
-fn wanted_by(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<Callee> {
+fn wanted_by(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<Called> {
     let partial = || Some(vec![library.partial(&prompt.id, name)?]);
     let first = if prompt.format == "dotprompt" {
         partial()

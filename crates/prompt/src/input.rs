@@ -26,7 +26,8 @@ pub struct Input<'a> {
     pub request_id: &'a str,
     /// How many prompts and scripts of this service have called each other so far.
     pub depth: usize,
-    /// Whether the outcome is to say what the render was made of ([`RenderOutcome::explanation`](crate::RenderOutcome::explanation)).
+    /// Whether the outcome is to say what the render was made of
+    /// ([`RenderOutcome::explanation`](crate::RenderOutcome::explanation)).
     pub explain: bool,
     /// Part of a dry run: no tool is called, and scripts run dry, too.
     pub dry: bool,

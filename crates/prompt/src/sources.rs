@@ -18,6 +18,7 @@ pub(crate) struct SourceSet {
 /// The template of another prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Called {
+    /// The name that it is called by.
     pub(crate) name: Arc<str>,
     pub(crate) text: Arc<str>,
     /// The prompt that it is the template of.

@@ -7,8 +7,6 @@ use quillet_core::chat::{ChatOptions, ChatStream};
 
 use crate::error::ToolFailure;
 use crate::explain::Explanation;
-#[cfg(doc)]
-use crate::input::Input;
 use crate::messages::RenderedPrompt;
 use crate::names::{Absent, Unused};
 use crate::script::DryRun;
@@ -36,7 +34,7 @@ pub struct RenderOutcome {
     pub unused: Vec<Unused>,
     /// Variables that a prompt file uses and does not declare, and nobody gave.
     pub absent: Vec<Absent>,
-    /// What the render was made of, if [`Input::explain`] asks.
+    /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
     pub explanation: Option<Box<Explanation>>,
 }
 
@@ -51,6 +49,6 @@ pub struct ChatOutcome {
     pub unused: Vec<Unused>,
     /// Variables that a prompt file uses and does not declare, and nobody gave.
     pub absent: Vec<Absent>,
-    /// What the render was made of, if [`Input::explain`] asks.
+    /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
     pub explanation: Option<Box<Explanation>>,
 }

@@ -75,9 +75,7 @@ impl Tools {
             }
         }
     }
-}
 
-impl Tools {
     fn workspace(&self, name: &'static str) -> Result<Arc<Workspace>, BuiltinError> {
         let mend = "set tools.workspace to a folder";
         let missing = BuiltinError::NotConfigured { name, mend };

@@ -29,8 +29,8 @@ pub struct KnowledgeScope {
 pub struct KnowledgeBase {
     pub(super) source: Source,
     pub(super) scope: KnowledgeScope,
-    pub(super) sizes: OnceCell<Sizes>,
-    pub(super) budget: Mutex<Budget>,
+    sizes: OnceCell<Sizes>,
+    budget: Mutex<Budget>,
 }
 
 impl KnowledgeBase {

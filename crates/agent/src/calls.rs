@@ -8,7 +8,8 @@ use quillet_core::{ToolCall, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::AgentEvent;
-use crate::calling::{self, Begun, Done, Failure};
+use crate::calling::{self, Begun, Done};
+use crate::failure::Failure;
 use crate::judge::{Judged, Plan, Planned, argument};
 use crate::ledger::Ledger;
 use crate::results;

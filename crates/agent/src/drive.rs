@@ -3,26 +3,21 @@
 //! One run is one future. It can be dropped at any point: what has to outlive
 //! that, for the history to stay whole, is kept in the [`Ledger`].
 
-use std::pin::Pin;
-
-use futures_util::Stream;
 use quillet_core::chat::FinishReason;
 use tokio::time::sleep;
 
+use crate::answer::Turn;
 use crate::calls::{self, Verdict};
 use crate::compact::Conversation;
-use crate::emit::{self, Events};
+use crate::emit::{self, EventStream, Events};
 use crate::judge::judge;
 use crate::ledger::Ledger;
 use crate::repeats::Repeats;
 use crate::scope::Scope;
 use crate::skills::Loaded;
 use crate::toolbox::Toolbox;
-use crate::turn::{self, Turn};
+use crate::turn;
 use crate::{AgentError, AgentEvent, Ending, Run, spans};
-
-/// A run as it goes. Dropping it ends every call that is on its way.
-pub type EventStream = Pin<Box<dyn Stream<Item = AgentEvent> + Send>>;
 
 /// Cut calls in a row that are reported to the model; after the next the run ends, whatever else is
 /// new.

@@ -5,12 +5,16 @@
 //! the run. Dropping the stream drops the future.
 
 use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
-use futures_util::stream;
+use futures_util::{Stream, stream};
 
-use crate::{AgentEvent, EventStream};
+use crate::AgentEvent;
+
+/// A run as it goes. Dropping it ends every call that is on its way.
+pub type EventStream = Pin<Box<dyn Stream<Item = AgentEvent> + Send>>;
 
 /// Where the future puts its events; holds one at a time.
 #[derive(Clone, Default)]

@@ -7,10 +7,10 @@ use quillet_core::ToolCall;
 use quillet_core::tool::Tool;
 use serde_json::{Map, Value as Json};
 
-use crate::calling::Failure;
+use crate::answer::Turn;
+use crate::failure::Failure;
 use crate::repeats::Doubles;
 use crate::toolbox::{By, Toolbox};
-use crate::turn::Turn;
 use crate::{AgentEvent, Limits};
 
 /// The calls of a turn, sorted by who executes them.

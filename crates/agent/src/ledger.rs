@@ -5,16 +5,16 @@ use std::collections::HashSet;
 use std::mem;
 use std::time::Duration;
 
-use quillet_core::chat::{FinishReason, Reply, Usage};
+use quillet_core::chat::{FinishReason, Usage};
 use quillet_core::{Content, ContentPart, MediaUrl, Message, Role, ToolCall, Value};
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use crate::answer::{Partial, Turn};
 use crate::compact::Conversation;
 use crate::repeats::Round;
 use crate::skills::Loaded;
 use crate::sources::Sources;
-use crate::turn::Turn;
 use crate::{AgentError, AgentEvent, Ending, Outcome};
 
 /// The books of a run.
@@ -38,19 +38,6 @@ pub(crate) struct Ledger {
     reasoning: String,
     usage: Option<Usage>,
     tool_limit_reached: bool,
-}
-
-/// A turn on its way.
-#[derive(Default)]
-pub(crate) struct Partial {
-    /// What was said.
-    pub(crate) text: String,
-    /// What was thought.
-    pub(crate) reasoning: String,
-    /// Whether what was said is a refusal.
-    pub(crate) refused: bool,
-    /// Everything else.
-    pub(crate) rest: Reply,
 }
 
 /// A call of the last turn that has no result in the history yet.

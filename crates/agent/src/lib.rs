@@ -58,6 +58,7 @@
 //! events (`emit`), so that dropping the stream ends everything; what has to be whole
 //! whenever that happens is in the `ledger`.
 
+mod answer;
 mod calling;
 mod calls;
 pub mod compact;
@@ -65,6 +66,7 @@ pub mod definition;
 mod drive;
 mod emit;
 mod event;
+mod failure;
 mod judge;
 mod ledger;
 mod permission;
@@ -80,7 +82,8 @@ mod toolbox;
 mod turn;
 
 pub use definition::AgentDefinition;
-pub use drive::{EventStream, run};
+pub use drive::run;
+pub use emit::EventStream;
 pub use event::{AgentError, AgentEvent, CompactionReport, Ending, Outcome, Source};
 pub use permission::{BadPermissions, Permissions};
 pub use run::{Limits, Run, Skill, Skills, Window};

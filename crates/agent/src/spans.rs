@@ -9,8 +9,8 @@ use quillet_core::trace::{OpenSpan, SpanKind, Tracer};
 use quillet_core::{Message, Role, ToolCall};
 use serde_json::{Value as Json, json};
 
-use crate::calling::Failure;
-use crate::ledger::Partial;
+use crate::answer::Partial;
+use crate::failure::Failure;
 use crate::scope::Scope;
 use crate::{CompactionReport, Ending, Outcome};
 

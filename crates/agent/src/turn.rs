@@ -4,40 +4,13 @@ use futures_util::StreamExt;
 use quillet_core::ToolCall;
 use quillet_core::chat::{ChatEvent, ChatStream, FinishReason, ModelError, ModelErrorKind};
 
-use crate::ledger::{Ledger, Partial};
+use crate::answer::{Partial, Turn};
+use crate::ledger::Ledger;
 use crate::request;
 use crate::scope::Scope;
 use crate::spans::ModelSpan;
 use crate::toolbox::Toolbox;
 use crate::{AgentError, AgentEvent};
-
-/// A turn that has come to its end.
-pub(crate) struct Turn {
-    /// Why it ended.
-    pub(crate) reason: FinishReason,
-    /// What the model wants called.
-    pub(crate) calls: Vec<ToolCall>,
-    /// Whether its last call was cut by the limit on tokens.
-    pub(crate) cut_call: bool,
-}
-
-impl Turn {
-    /// A turn that ended for this reason, with these calls.
-    pub(crate) fn new(reason: FinishReason, calls: Vec<ToolCall>) -> Self {
-        let cut_call = reason == FinishReason::Length && calls.last().is_some_and(is_cut);
-        Turn {
-            reason,
-            calls,
-            cut_call,
-        }
-    }
-}
-
-/// Whether a call is cut, given that its turn was cut right after it. No text at all
-/// usually means no arguments, but not here.
-fn is_cut(call: &ToolCall) -> bool {
-    call.arguments.trim().is_empty() || call.arguments_object().is_none()
-}
 
 /// Asks the model and hands on what it says. What has come so far is in
 /// `ledger.partial` at every moment.

@@ -87,7 +87,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("quillet-fake-provider", &[]),
-    ("quillet-test-support", &["quillet-core"]),
+    ("quillet-test-support", &[]),
 ];
 
 /// The only crates that may name each of these. SQLite has two: one library, linked once,

@@ -9,8 +9,9 @@ use quillet_core::{Diagnostic, Severity};
 use quillet_template::{CompileOptions, Source};
 use serde_json::{Map as Object, Value as Tree};
 
-use crate::compile::{Compiler, SourceSet};
-use crate::definition::{Checked, Prompt};
+use crate::checked::Checked;
+use crate::compile::Compiler;
+use crate::definition::Prompt;
 use crate::extension::Extension;
 use crate::file::{self, Alone, Outside, PromptFile};
 use crate::referred::Referred;
@@ -18,6 +19,7 @@ use crate::revision::Revision;
 use crate::script::{self, NoScripts, ScriptReader};
 use crate::shelf::Shelf;
 use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
+use crate::sources::SourceSet;
 
 #[derive(Debug)]
 pub(crate) struct Builder {

@@ -15,12 +15,13 @@ use serde_json::{Map as Object, Value as Tree};
 use tokio::sync::Mutex;
 
 use crate::build::Builder;
-use crate::compile::{Compiler, SourceSet};
+use crate::compile::Compiler;
 use crate::definition::Prompt;
 use crate::file::Outside;
 use crate::follow::Asks;
 use crate::script::ScriptReader;
 use crate::snapshot::Snapshot;
+use crate::sources::SourceSet;
 use crate::stock::Stock;
 
 /// The kinds that are definitions; environs are values and are not loaded whole.

@@ -5,7 +5,6 @@
 //! (prompts whose name begins with `_`) and every other prompt that is called
 //! by its id.
 
-use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,122 +15,12 @@ use quillet_template::{CompileError, CompileOptions, Source, Template, TemplateF
 use crate::definition::{Body, Prompt};
 use crate::parameters::Checks;
 use crate::recent::Recent;
+use crate::sources::{Called, SourceSet};
 use crate::variables::Plan;
 
 /// Sources in one set are bounded, so that prompts which call each other by
 /// id cannot make one compile the whole store.
 const MOST_SOURCES: usize = 256;
-
-/// Everything that decides what a prompt compiles to. Compared by content, with
-/// the hash taken once.
-#[derive(Debug)]
-pub(crate) struct SourceSet {
-    prompt: Arc<Prompt>,
-    /// Templates of other prompts.
-    called: Box<[Called]>,
-    hash: u64,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Called {
-    name: Arc<str>,
-    text: Arc<str>,
-    /// The prompt that it is the template of.
-    owner: Arc<str>,
-}
-
-impl SourceSet {
-    fn new(prompt: &Arc<Prompt>, called: &[Called]) -> Self {
-        let key = (
-            &prompt.id,
-            &prompt.format,
-            prompt.missing,
-            prompt.messages,
-            &prompt.trusted,
-            prompt.trusted_results,
-            prompt.templates(),
-            called,
-        );
-        SourceSet {
-            hash: foldhash::quality::FixedState::default().hash_one(key),
-            prompt: prompt.clone(),
-            called: called.into(),
-        }
-    }
-
-    /// The prompt that a source of that name is the template of.
-    pub(crate) fn owner(&self, source: &str) -> Option<&str> {
-        let own = self.prompt.templates();
-        if own.iter().any(|(name, _)| name == source) {
-            return Some(&self.prompt.id);
-        }
-        let called = self.called.iter().find(|known| &*known.name == source);
-        called.map(|called| &*called.owner)
-    }
-
-    /// Name and text of a source, by its place among those that were compiled.
-    pub(crate) fn text(&self, source: usize) -> Option<(String, &str)> {
-        let mut own = self.prompt.templates();
-        if source < own.len() {
-            let (name, text) = own.swap_remove(source);
-            return Some((name, text));
-        }
-        let called = self.called.get(source - own.len())?;
-        Some((called.name.to_string(), &called.text))
-    }
-
-    /// The texts of all sources.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        let own = self.prompt.templates().into_iter();
-        let own = own.map(|(_, text)| &**text);
-        own.chain(self.called().map(|(_, text)| text))
-    }
-
-    /// The other prompts whose templates take part, each once.
-    pub(crate) fn owners(&self) -> Vec<&str> {
-        let mut owners: Vec<&str> = Vec::new();
-        for source in &self.called {
-            if !owners.contains(&&*source.owner) {
-                owners.push(&source.owner);
-            }
-        }
-        owners
-    }
-
-    /// Names and texts of the templates that come from other prompts.
-    pub(crate) fn called(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.called
-            .iter()
-            .map(|source| (&*source.name, &*source.text))
-    }
-
-    fn has(&self, other: &Prompt) -> bool {
-        let one = &*self.prompt;
-        one.id == other.id
-            && one.format == other.format
-            && one.missing == other.missing
-            && one.messages == other.messages
-            && one.trusted == other.trusted
-            && one.trusted_results == other.trusted_results
-            && one.body == other.body
-    }
-}
-
-impl PartialEq for SourceSet {
-    fn eq(&self, other: &Self) -> bool {
-        let same =
-            || self.hash == other.hash && self.called == other.called && self.has(&other.prompt);
-        std::ptr::eq(self, other) || same()
-    }
-}
-
-impl Eq for SourceSet {}
-
-impl Hash for SourceSet {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
-    }
-}
 
 /// A compiled prompt.
 #[derive(Debug)]
@@ -155,24 +44,15 @@ pub(crate) struct Compiler {
     misses: AtomicU64,
 }
 
-/// A template of another prompt.
-pub(crate) struct Callee {
-    /// The name that it is called by.
-    pub(crate) name: String,
-    pub(crate) text: Arc<str>,
-    /// The prompt whose template it is.
-    pub(crate) owner: Arc<str>,
-}
-
 /// Other prompts, as the compiler needs them.
 pub(crate) trait Library {
     /// The templates of the prompt of that id.
-    fn by_id(&self, id: &str) -> Option<Vec<Callee>>;
+    fn by_id(&self, id: &str) -> Option<Vec<Called>>;
     /// The template that a prompt calls by this name and that is stored under the name with one `_`
     /// before it, beside the prompt (dotprompt's `_NAME.prompt`).
-    fn partial(&self, id: &str, name: &str) -> Option<Callee>;
+    fn partial(&self, id: &str, name: &str) -> Option<Called>;
     /// The partials that belong to a prompt, if they fit.
-    fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Callee>;
+    fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Called>;
     /// A finding in a template of the prompt of that id, as one in its file.
     fn locate(&self, id: &str, found: Diagnostic) -> Diagnostic;
 }
@@ -256,12 +136,11 @@ impl Compiler {
         }
         let own = prompt.templates();
         let mut called: Vec<Called> = Vec::new();
-        let add = |called: &mut Vec<Called>, more: Vec<Callee>| {
-            for Callee { name, text, owner } in more {
-                let is_own = own.iter().any(|(known, _)| *known == name);
-                if !is_own && !called.iter().any(|known| *known.name == *name) {
-                    let name = name.into();
-                    called.push(Called { name, text, owner });
+        let add = |called: &mut Vec<Called>, more: Vec<Called>| {
+            for other in more {
+                let is_own = own.iter().any(|(known, _)| **known == *other.name);
+                if !is_own && !called.iter().any(|known| known.name == other.name) {
+                    called.push(other);
                 }
             }
         };
@@ -295,7 +174,7 @@ impl Compiler {
 }
 
 /// What a prompt calls by a name. In dotprompt that is a partial if there is one.
-fn wanted_by(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<Callee> {
+fn wanted_by(prompt: &Prompt, name: &str, library: &dyn Library) -> Vec<Called> {
     let partial = || Some(vec![library.partial(&prompt.id, name)?]);
     let first = if prompt.format == "dotprompt" {
         partial()

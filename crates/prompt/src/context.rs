@@ -5,7 +5,8 @@ use std::sync::{Arc, LazyLock};
 use quillet_core::store::Key;
 use quillet_core::{Map, Table, Value};
 
-use crate::variables::REQUEST_ROOTS;
+/// Roots of the context that belong to the request. Both names mean the same.
+pub(crate) const REQUEST_ROOTS: [&str; 2] = ["args", "variables"];
 
 /// Builds the tree of shared variables: `vscode:lang` becomes `vscode.lang`.
 ///

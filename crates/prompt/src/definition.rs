@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use quillet_core::chat::ChatOptions;
-use quillet_core::{Diagnostic, Map, Position, Role, Span, nearest};
+use quillet_core::{Diagnostic, Map, Role, nearest};
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree};
 
+use crate::checked::{Checked, located, parse_object};
 use crate::error::Problem;
-use crate::file::Rich;
+use crate::options::chat_options;
 use crate::parameters::{Checks, Parameters};
 use crate::place::Place;
+use crate::rich::{Rich, mark};
 use crate::script::{self, SCRIPT_FORMAT, StoredScript};
-
-/// A definition that was read, with its warnings, or everything that is wrong with it.
-pub type Checked<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
 
 /// The body of a prompt: a text, or messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -289,7 +288,7 @@ impl Prompt {
     /// The same, with what was made ready for it before.
     pub(crate) fn bind_with(&self, checks: &Checks, variables: &Map) -> Result<Map, Vec<Problem>> {
         let bound = self.parameters.bind_with(checks, variables)?;
-        crate::file::mark(&self.rich, bound)
+        mark(&self.rich, bound)
     }
 
     /// A finding in the template, as one in the file that it stands in.
@@ -317,49 +316,6 @@ impl Prompt {
                 .collect(),
             Body::Script(_) => Vec::new(),
         }
-    }
-}
-
-/// Reads a JSON object and says where it is broken.
-pub(crate) fn parse_object(
-    source: &str,
-    text: &str,
-) -> Result<Object<String, Tree>, Vec<Diagnostic>> {
-    let broken = |message: String| Diagnostic::error("definition.json", source, message);
-    match serde_json::from_str(text) {
-        Ok(Tree::Object(object)) => Ok(object),
-        Ok(_) => Err(vec![broken("the definition must be a JSON object".into())]),
-        Err(error) => {
-            let mut found = broken(format!("not JSON: {error}"));
-            found.position = Some(Position {
-                line: error.line().max(1),
-                column: error.column().max(1),
-            });
-            Err(vec![found])
-        }
-    }
-}
-
-/// A finding at the place of a key, found by its text: serde keeps no places,
-/// and the first `"key"` followed by a colon is nearly always the one meant.
-pub(crate) fn located(
-    code: &'static str,
-    source: &str,
-    text: &str,
-    key: &str,
-    message: String,
-) -> Diagnostic {
-    let found = Diagnostic::error(code, source, message);
-    let quoted = format!("\"{key}\"");
-    match text.find(&quoted) {
-        Some(start) => found.at(
-            text,
-            Span {
-                start,
-                end: start + quoted.len(),
-            },
-        ),
-        None => found,
     }
 }
 
@@ -473,7 +429,7 @@ fn optional_text(object: &Object<String, Tree>, key: &str) -> Result<Option<Stri
 fn options(object: &Object<String, Tree>) -> Result<ChatOptions, String> {
     match object.get("options") {
         None | Some(Tree::Null) => Ok(ChatOptions::default()),
-        Some(Tree::Object(options)) => crate::file::chat_options(options),
+        Some(Tree::Object(options)) => chat_options(options),
         Some(_) => Err("options must be an object such as {\"temperature\": 0}".into()),
     }
 }
@@ -492,6 +448,8 @@ fn unknown_keys(source: &str, text: &str, object: &Object<String, Tree>) -> Vec<
 
 #[cfg(test)]
 mod tests {
+    use quillet_core::Position;
+
     use super::*;
 
     #[test]

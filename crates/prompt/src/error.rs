@@ -2,13 +2,12 @@
 
 use quillet_core::chat::ModelError;
 use quillet_core::store::{Kind, StoreError};
-use quillet_core::{Diagnostic, ErrorCode, Severity, nearest};
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use quillet_core::{Diagnostic, ErrorCode, nearest};
 use quillet_template::RenderError;
 use serde::Serialize;
 
-use crate::functions::ToolFailure;
 use crate::script::ScriptFailure;
-use crate::snapshot::Definition;
 
 /// One thing that is wrong with the variables of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -32,21 +31,6 @@ pub struct Broken {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Broken {
-    pub(crate) fn new<T>(kind: Kind, name: &str, definition: &Definition<T>) -> Self {
-        let errors = definition.diagnostics.iter();
-        Broken {
-            kind,
-            name: name.to_owned(),
-            origin: definition.origin.to_string(),
-            diagnostics: errors
-                .filter(|found| found.severity == Severity::Error)
-                .cloned()
-                .collect(),
-        }
-    }
-}
-
 impl std::fmt::Display for Broken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (kind, name, origin) = (self.kind.name(), &self.name, &self.origin);
@@ -56,6 +40,19 @@ impl std::fmt::Display for Broken {
             "{kind} {name} is registered and broken: {reasons} (it rests at {origin})"
         )
     }
+}
+
+/// A call that failed and left its default in the text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToolFailure {
+    /// The tool's function name.
+    pub tool: String,
+    /// Stable code, such as `tool.timeout`.
+    pub code: ErrorCode,
+    /// What happened, without addresses.
+    pub message: String,
+    /// How long the call took, in milliseconds.
+    pub elapsed_ms: u64,
 }
 
 /// The error of a request to the prompt service.
@@ -210,6 +207,28 @@ impl ServiceError {
             }
             other => other.code(),
         }
+    }
+
+    /// The error of a tool that a caller gets where this one ended its call.
+    pub(crate) fn for_caller(&self) -> ToolError {
+        let kind = match self {
+            ServiceError::NotFound { .. } => ToolErrorKind::Unknown,
+            ServiceError::Variables { .. } | ServiceError::Missing { .. } => {
+                ToolErrorKind::Arguments
+            }
+            ServiceError::Script(failure) if failure.code == "script.input" => {
+                ToolErrorKind::Arguments
+            }
+            ServiceError::Store(_) => ToolErrorKind::Transport,
+            _ => ToolErrorKind::Remote,
+        };
+        let mut message = self.to_string();
+        if let ServiceError::Variables { problems, .. } = self {
+            for problem in problems {
+                message.push_str(&format!("; {}: {}", problem.path, problem.message));
+            }
+        }
+        ToolError::new(kind, message)
     }
 
     /// A missing thing, with the nearest of those that exist.

@@ -9,8 +9,9 @@ use quillet_core::store::Key;
 use quillet_template::References;
 use serde::Serialize;
 
+use crate::context::REQUEST_ROOTS;
 use crate::snapshot::Origin;
-use crate::variables::{REQUEST_ROOTS, Variables};
+use crate::variables::Variables;
 
 /// An account of a render: its template, variables and calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -3,7 +3,8 @@
 use quillet_core::Diagnostic;
 use serde_json::Value as Tree;
 
-use crate::definition::{Checked, Prompt, located, parse_object};
+use crate::checked::{Checked, located, parse_object};
+use crate::definition::Prompt;
 
 /// An extension as it was stored, and the prompts in it.
 #[derive(Clone, Debug)]

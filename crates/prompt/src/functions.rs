@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind};
-use quillet_core::{BoxFuture, ErrorCode, Value};
+use quillet_core::{BoxFuture, Value};
 use quillet_template::{Arguments, CallError, Functions};
-use serde::Serialize;
 
+use crate::error::ToolFailure;
 use crate::explain::{CallFacts, CallLog, millis};
-use crate::service::{Input, PromptService};
+use crate::input::Input;
+use crate::script::{ScriptTool, Scripts};
 use crate::snapshot::Snapshot;
-use crate::tool::ScriptTool;
+use crate::usage::Usage;
 
 /// The function that calls a tool by its name as text, for tools whose names
 /// belong to the template language.
@@ -31,22 +32,10 @@ pub(crate) fn is_built_in(name: &str, snapshot: &Snapshot) -> bool {
 /// was given up.
 const MARGIN: Duration = Duration::from_millis(20);
 
-/// A call that failed and left its default in the text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ToolFailure {
-    /// The tool's function name.
-    pub tool: String,
-    /// Stable code, such as `tool.timeout`.
-    pub code: ErrorCode,
-    /// What happened, without addresses.
-    pub message: String,
-    /// How long the call took, in milliseconds.
-    pub elapsed_ms: u64,
-}
-
 /// The tools of one snapshot, for one render.
 pub(crate) struct ToolFunctions<'a> {
-    service: &'a PromptService,
+    usage: &'a Usage,
+    scripts: &'a Scripts,
     snapshot: &'a Arc<Snapshot>,
     deadline: Instant,
     request_id: &'a str,
@@ -60,13 +49,15 @@ pub(crate) struct ToolFunctions<'a> {
 
 impl<'a> ToolFunctions<'a> {
     pub(crate) fn new(
-        service: &'a PromptService,
+        usage: &'a Usage,
+        scripts: &'a Scripts,
         snapshot: &'a Arc<Snapshot>,
         deadline: Instant,
         input: &Input<'a>,
     ) -> Self {
         ToolFunctions {
-            service,
+            usage,
+            scripts,
             snapshot,
             deadline,
             request_id: input.request_id,
@@ -89,7 +80,7 @@ impl<'a> ToolFunctions<'a> {
     fn count(&self, tool: &str, started: Instant, error: Option<&ToolError>) {
         let time = started.elapsed();
         let failure = error.map(|error| error.kind);
-        self.service.usage().called(tool, time, failure);
+        self.usage.called(tool, time, failure);
         if let Some(log) = &self.log {
             log.add(CallFacts {
                 tool: tool.to_owned(),
@@ -106,7 +97,7 @@ impl<'a> ToolFunctions<'a> {
     }
 
     fn script(&self, id: &str) -> Result<ScriptTool<'a>, CallError> {
-        let made = ScriptTool::new(self.service, self.snapshot, id, self.depth, self.dry);
+        let made = ScriptTool::new(self.scripts, self.snapshot, id, self.depth, self.dry);
         made.map_err(CallError::new)
     }
 

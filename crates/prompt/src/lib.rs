@@ -36,6 +36,7 @@
 
 mod build;
 mod catalogue;
+mod checked;
 mod compile;
 mod context;
 pub mod convert;
@@ -46,17 +47,21 @@ mod extension;
 pub mod file;
 mod follow;
 mod functions;
+mod input;
 mod messages;
 mod names;
+mod options;
 mod parameters;
 mod place;
 mod recent;
 mod referred;
 mod revision;
+mod rich;
 mod script;
 mod service;
 mod shelf;
 mod snapshot;
+mod sources;
 mod stock;
 mod table;
 mod tool;
@@ -65,12 +70,14 @@ mod usage;
 mod variables;
 
 pub use catalogue::Catalogue;
+pub use checked::Checked;
 pub use compile::Compiled;
-pub use definition::{Body, Checked, Prompt, Raw, TemplateMessage};
-pub use error::{Broken, Problem, RenderFailure, ServiceError};
+pub use definition::{Body, Prompt, Raw, TemplateMessage};
+pub use error::{Broken, Problem, RenderFailure, ServiceError, ToolFailure};
 pub use explain::{CallFacts, Explanation, SharedFacts, Source, TemplateFacts, VariableFacts};
 pub use extension::Extension;
-pub use functions::ToolFailure;
+pub use input::{Input, Unplaced};
+pub use messages::RenderedPrompt;
 pub use names::{Absent, Names, Unused};
 pub use parameters::Parameters;
 pub use place::{Place, Standing};
@@ -79,10 +86,7 @@ pub use script::{
     DryRun, Enforced, SCRIPT_FORMAT, ScriptEvent, ScriptFailure, ScriptJob, ScriptOutcome,
     ScriptReader, ScriptRunner, ScriptStream, StoredScript, script_definition, script_source,
 };
-pub use service::{
-    ChatOutcome, Counts, Input, PromptService, RenderOutcome, RenderedPrompt, ServiceOptions,
-    Unplaced,
-};
+pub use service::{ChatOutcome, Counts, PromptService, RenderOutcome, ServiceOptions};
 pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
 pub use table::Table;
 pub use tool::{PromptResult, prompt_function};

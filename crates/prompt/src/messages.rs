@@ -1,11 +1,37 @@
 //! From rendered texts to messages: the structure that a template gives, and the
 //! conversation so far.
 
+use std::fmt;
+
 use quillet_core::{ContentPart, Message, Role, Value};
 use quillet_template::{ChatMessage, ErrorKind, Part, RenderError, Rendered};
 
 use crate::definition::Body;
-use crate::service::{Input, RenderedPrompt, Unplaced};
+use crate::input::{Input, Unplaced};
+
+/// The result of a render: a text, or messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RenderedPrompt {
+    /// A text.
+    Text(String),
+    /// Messages.
+    Messages(Vec<Message>),
+}
+
+/// The text; of messages each with its role before it, `user: Hello`, a line break between two.
+impl fmt::Display for RenderedPrompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let messages = match self {
+            RenderedPrompt::Text(text) => return f.write_str(text),
+            RenderedPrompt::Messages(messages) => messages,
+        };
+        for (index, message) in messages.iter().enumerate() {
+            let gap = if index > 0 { "\n" } else { "" };
+            write!(f, "{gap}{}: {}", message.role, message.content)?;
+        }
+        Ok(())
+    }
+}
 
 /// What a prompt rendered to. A text without structure of its own is a text, or
 /// one message of the role that the definition says; with structure it is the

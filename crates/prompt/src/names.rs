@@ -9,11 +9,11 @@ use quillet_core::{Map, Value, nearest};
 use quillet_template::{Missing, References, TemplateFormat, VariableReference};
 use serde_json::Value as Tree;
 
+use crate::context::REQUEST_ROOTS;
 use crate::definition::Prompt;
 use crate::error::{Broken, ServiceError};
 use crate::functions::is_built_in;
 use crate::snapshot::Snapshot;
-use crate::variables::REQUEST_ROOTS;
 
 /// Most unused variables that are reported; a request may have any number.
 const MOST_UNUSED: usize = 20;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use quillet_core::Diagnostic;
 
-use crate::compile::{Callee, Library};
+use crate::compile::Library;
 use crate::definition::{Body, Prompt};
 use crate::snapshot::{Snapshot, State};
+use crate::sources::Called;
 
 /// Prompts that can be looked for.
 pub(crate) trait Prompts {
@@ -66,13 +67,13 @@ impl<'a> Shelf<'a> {
     }
 
     /// The prompt of that id, if it is one text, under a name.
-    fn text(&self, id: &str, name: &str) -> Option<Callee> {
+    fn text(&self, id: &str, name: &str) -> Option<Called> {
         let prompt = self.prompts.prompt(id)?;
         let Body::Text(text) = &prompt.body else {
             return None;
         };
-        Some(Callee {
-            name: name.to_owned(),
+        Some(Called {
+            name: name.into(),
             text: text.clone(),
             owner: prompt.id.clone(),
         })
@@ -80,21 +81,21 @@ impl<'a> Shelf<'a> {
 }
 
 impl Library for Shelf<'_> {
-    fn by_id(&self, id: &str) -> Option<Vec<Callee>> {
+    fn by_id(&self, id: &str) -> Option<Vec<Called>> {
         self.seek(id);
         if let Some(text) = self.text(id, id) {
             return Some(vec![text]);
         }
         let prompt = self.prompts.prompt(id)?;
-        let own = |(name, text): (String, &Arc<str>)| Callee {
-            name,
+        let own = |(name, text): (String, &Arc<str>)| Called {
+            name: name.into(),
             text: text.clone(),
             owner: prompt.id.clone(),
         };
         Some(prompt.templates().into_iter().map(own).collect())
     }
 
-    fn partial(&self, id: &str, name: &str) -> Option<Callee> {
+    fn partial(&self, id: &str, name: &str) -> Option<Called> {
         let bare = name.strip_prefix('_').unwrap_or(name);
         let mut ids = outward(id).map(|folder| format!("{folder}_{bare}"));
         let id = ids.find(|id| {
@@ -104,15 +105,15 @@ impl Library for Shelf<'_> {
         self.text(&id, name)
     }
 
-    fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Callee> {
+    fn partials(&self, id: &str, fits: &dyn Fn(&Prompt) -> bool) -> Vec<Called> {
         let Some((extension, _)) = id.rsplit_once('.') else {
             return Vec::new();
         };
         let beside = self.prompts.beginning_with(&format!("{extension}._"));
         let others = beside.iter().filter(|other| &***other != id);
         let fitting = others.filter(|other| self.prompts.prompt(other).is_some_and(fits));
-        let callee = |other: &Arc<str>| self.text(other, &other[extension.len() + 1..]);
-        fitting.filter_map(callee).collect()
+        let called = |other: &Arc<str>| self.text(other, &other[extension.len() + 1..]);
+        fitting.filter_map(called).collect()
     }
 
     fn locate(&self, id: &str, found: Diagnostic) -> Diagnostic {

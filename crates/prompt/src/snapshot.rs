@@ -10,12 +10,12 @@ use quillet_core::{Diagnostic, Severity};
 use serde::Serialize;
 use serde_json::Value as Tree;
 
-use crate::compile::SourceSet;
 use crate::definition::{Body, Prompt, Raw};
 use crate::error::{Broken, ServiceError};
 use crate::extension::{Extension, said_name};
 use crate::revision::Revision;
 use crate::script::StoredScript;
+use crate::sources::SourceSet;
 use crate::table::Table;
 
 /// Where a prompt comes from: registered directly, or part of an extension.
@@ -74,14 +74,29 @@ impl<T> Definition<T> {
             State::Invalid => Err(ServiceError::Invalid {
                 kind,
                 id: self.id.to_string(),
-                diagnostics: self
-                    .diagnostics
-                    .iter()
-                    .filter(|found| found.severity == Severity::Error)
-                    .cloned()
-                    .collect(),
+                diagnostics: self.errors(),
             }),
         }
+    }
+}
+
+impl<T> Definition<T> {
+    /// What is wrong with it, where something needs it under this name.
+    fn broken(&self, kind: Kind, name: &str) -> Broken {
+        Broken {
+            kind,
+            name: name.to_owned(),
+            origin: self.origin.to_string(),
+            diagnostics: self.errors(),
+        }
+    }
+
+    fn errors(&self) -> Vec<Diagnostic> {
+        let errors = self.diagnostics.iter();
+        errors
+            .filter(|found| found.severity == Severity::Error)
+            .cloned()
+            .collect()
     }
 }
 
@@ -204,7 +219,7 @@ impl Snapshot {
             let said = || said_name(&definition.text).is_some_and(|name| holds(&name));
             is_broken && (holds(id) || holds(last) || said())
         });
-        known.map(|(id, definition)| Broken::new(Kind::Extension, id, definition))
+        known.map(|(id, definition)| definition.broken(Kind::Extension, id))
     }
 
     /// The tool of that function name, if it is registered and broken.
@@ -216,7 +231,7 @@ impl Snapshot {
         let known = self.tools.iter().find(|(id, definition)| {
             matches!(definition.state, State::Invalid) && (&***id == name || is_named(id))
         });
-        known.map(|(_, definition)| Broken::new(Kind::Tool, name, definition))
+        known.map(|(_, definition)| definition.broken(Kind::Tool, name))
     }
 
     /// Whether any prompt is a script that can be run.

@@ -14,14 +14,12 @@ use quillet_core::tool::Tool;
 use smallvec::SmallVec;
 
 use crate::build::{Builder, Candidate, is_file, path};
-use crate::definition::{Checked, Prompt};
+use crate::checked::Checked;
+use crate::definition::Prompt;
 use crate::shelf::{Prompts, Shelf};
 use crate::snapshot::{Definition, Origin, Snapshot, State};
 use crate::table::Table;
-use crate::tool_stock::ToolStock;
-
-/// A change of one entry; `None` if it is gone.
-pub(crate) type Changed = (Key, Option<Entry>);
+use crate::tool_stock::{Changed, ToolStock};
 
 /// The entries of a store, and what follows from which of them.
 #[derive(Debug, Default)]

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatOptions, ModelError, ModelErrorKind, Reply};
 use quillet_core::store::Kind;
-use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Map as Object, Value as Tree, json};
 
 use crate::error::ServiceError;
-use crate::script::{self, ScriptJob, StoredScript};
-use crate::service::{Input, PromptService, RenderedPrompt};
+use crate::input::Input;
+use crate::messages::RenderedPrompt;
+use crate::script;
+use crate::service::PromptService;
 use crate::snapshot::{Definition, PromptEntry, Snapshot};
 
 /// What calling a prompt as a tool gives: its text, or a model's answer.
@@ -254,99 +256,9 @@ impl Tool for PromptTool {
     ) -> BoxFuture<'a, Result<Value, ToolError>> {
         Box::pin(async move {
             let ran = self.run(&arguments, &context.request_id).await;
-            ran.map_err(|error| failed(&error))
+            ran.map_err(|error| error.for_caller())
         })
     }
-}
-
-/// A script as a template calls it: `{{script "ID" …}}`.
-pub(crate) struct ScriptTool<'a> {
-    service: &'a PromptService,
-    snapshot: &'a Arc<Snapshot>,
-    id: String,
-    script: &'a StoredScript,
-    depth: usize,
-    dry: bool,
-}
-
-impl<'a> ScriptTool<'a> {
-    /// The script of that id.
-    ///
-    /// # Errors
-    /// There is none, it is broken, or it is a template.
-    pub(crate) fn new(
-        service: &'a PromptService,
-        snapshot: &'a Arc<Snapshot>,
-        id: &str,
-        depth: usize,
-        dry: bool,
-    ) -> Result<Self, String> {
-        let entry = snapshot
-            .prompt(id)
-            .and_then(|known| known.usable(Kind::Prompt));
-        let entry = entry.map_err(|error| error.to_string())?;
-        let script = entry.script();
-        let script = script.ok_or_else(|| format!("the prompt {id:?} is no script"))?;
-        Ok(ScriptTool {
-            service,
-            snapshot,
-            id: id.to_owned(),
-            script,
-            depth: depth + 1,
-            dry,
-        })
-    }
-}
-
-impl fmt::Debug for ScriptTool<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScriptTool")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Tool for ScriptTool<'_> {
-    fn spec(&self) -> &ToolSpec {
-        &self.script.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        arguments: Map,
-        context: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<Value, ToolError>> {
-        Box::pin(async move {
-            let input = Input {
-                depth: self.depth,
-                dry: self.dry,
-                ..Input::new(&arguments, &context.request_id)
-            };
-            let job: ScriptJob = script::job(&self.id, self.script, self.snapshot, &input);
-            let run = self
-                .service
-                .run_script(job)
-                .map_err(|error| failed(&error))?;
-            script::value(run).await.map_err(|error| failed(&error))
-        })
-    }
-}
-
-fn failed(error: &ServiceError) -> ToolError {
-    let kind = match error {
-        ServiceError::NotFound { .. } => ToolErrorKind::Unknown,
-        ServiceError::Variables { .. } | ServiceError::Missing { .. } => ToolErrorKind::Arguments,
-        ServiceError::Script(failure) if failure.code == "script.input" => ToolErrorKind::Arguments,
-        ServiceError::Store(_) => ToolErrorKind::Transport,
-        _ => ToolErrorKind::Remote,
-    };
-    let mut message = error.to_string();
-    if let ServiceError::Variables { problems, .. } = error {
-        for problem in problems {
-            message.push_str(&format!("; {}: {}", problem.path, problem.message));
-        }
-    }
-    ToolError::new(kind, message)
 }
 
 #[cfg(test)]

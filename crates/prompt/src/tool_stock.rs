@@ -9,7 +9,9 @@ use quillet_core::tool::Tool;
 
 use crate::build::{Builder, report};
 use crate::snapshot::{Definition, Snapshot, State, ToolEntry};
-use crate::stock::Changed;
+
+/// A change of one entry; `None` if it is gone.
+pub(crate) type Changed = (Key, Option<Entry>);
 
 /// Tools, and what they are called.
 #[derive(Debug, Default)]

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use quillet_core::BoxFuture;
 use secrecy::SecretString;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::address::AddressPolicy;
 use crate::builtin::{RemoteKnowledgeConfig, WebSearchConfig};
+use crate::setting::{millis, some_millis};
 
 /// Settings of all tools, the section `tools` of the configuration.
 #[derive(Clone, Debug, Deserialize)]
@@ -133,33 +134,6 @@ impl Default for ToolsConfig {
             web_search: WebSearchConfig::default(),
             workspace: None,
             rag: RemoteKnowledgeConfig::default(),
-        }
-    }
-}
-
-pub(crate) fn millis<'de, D: Deserializer<'de>>(reader: D) -> Result<Duration, D::Error> {
-    u64::deserialize(reader).map(Duration::from_millis)
-}
-
-fn some_millis<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Duration>, D::Error> {
-    millis(reader).map(Some)
-}
-
-/// The error of a wrong configuration.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{setting}: {message}")]
-pub struct ConfigError {
-    /// The setting, such as `tools.modules.translator.base_url`.
-    pub setting: String,
-    /// What is wrong and how to fix it.
-    pub message: String,
-}
-
-impl ConfigError {
-    pub(crate) fn new(setting: impl Into<String>, message: &impl ToString) -> Self {
-        ConfigError {
-            setting: setting.into(),
-            message: message.to_string(),
         }
     }
 }

@@ -8,7 +8,7 @@ use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
 
 use crate::deadline::Limit;
-use crate::parameters::{self, Parameters};
+use crate::parameters::{self, Given, Parameters};
 use crate::restful::Restful;
 use crate::returns::Returns;
 use crate::{grpc, mcp};
@@ -34,14 +34,6 @@ pub(crate) enum Wire {
         server: Arc<mcp::Server>,
         tool: String,
     },
-}
-
-/// The arguments of a call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Given<'a> {
-    Named(&'a Map),
-    /// Of a tool whose definition says nothing of its parameters.
-    InOrder(&'a [Value]),
 }
 
 impl Tool for DefinedTool {

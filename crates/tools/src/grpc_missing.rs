@@ -11,10 +11,10 @@ use quillet_core::build::Missing;
 use quillet_core::tool::{ToolContext, ToolError};
 use reqwest::header::HeaderMap;
 
-use crate::defined::Given;
 use crate::definition::GrpcDefinition;
 use crate::module::Module;
 use crate::network::Network;
+use crate::parameters::Given;
 
 const GRPC: Missing = Missing {
     what: "gRPC",

@@ -4,8 +4,8 @@
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use quillet_core::tool::{ToolError, ToolErrorKind};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode};
 use url::Url;
 
@@ -25,6 +25,12 @@ pub(crate) struct Request {
     pub(crate) headers: HeaderMap,
     /// For hops to the same origin only: they may be secret.
     pub(crate) own_headers: HeaderMap,
+}
+
+/// The request that a call belongs to, so that both sides' logs can be put together.
+pub(crate) fn request_id(context: &ToolContext) -> Option<(HeaderName, HeaderValue)> {
+    let id = HeaderValue::from_str(&context.request_id).ok()?;
+    (!id.is_empty()).then_some((HeaderName::from_static("x-request-id"), id))
 }
 
 /// The shared client.

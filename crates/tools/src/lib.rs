@@ -33,6 +33,7 @@ mod grpc;
 #[cfg(not(feature = "grpc"))]
 #[path = "grpc_missing.rs"]
 mod grpc;
+mod headers;
 mod http;
 mod mcp;
 mod module;
@@ -45,10 +46,12 @@ mod restful;
 mod returns;
 pub mod serve;
 mod servers;
+mod setting;
 mod tools;
 mod web;
 
-pub use config::{ConfigError, McpServerConfig, McpWire, ModuleConfig, ModuleUrls, ToolsConfig};
+pub use config::{McpServerConfig, McpWire, ModuleConfig, ModuleUrls, ToolsConfig};
 pub use mcp::{McpOrigin, McpServers, McpTools};
 pub use network::{Lookup, SystemLookup};
+pub use setting::ConfigError;
 pub use tools::Tools;

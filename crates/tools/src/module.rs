@@ -4,15 +4,15 @@
 use std::sync::{Arc, OnceLock};
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
+use reqwest::header::HeaderMap;
 use url::Url;
 
 use crate::address::{AddressPolicy, is_absolute, parse_url};
-use crate::config::{ConfigError, ModuleConfig, ModuleUrls};
+use crate::config::{ModuleConfig, ModuleUrls};
 use crate::grpc;
+use crate::headers::secret_headers;
 use crate::http::{checked_url, refused};
-use crate::restful::join;
+use crate::setting::ConfigError;
 
 /// What the operator configured for a module.
 #[derive(Debug, Default)]
@@ -112,48 +112,13 @@ impl Module {
     }
 }
 
-/// Headers whose values never show in logs.
-///
-/// # Errors
-/// The sentence that says which is not a header, or is not the author's to set.
-pub(crate) fn secret_headers<'a>(
-    pairs: impl IntoIterator<Item = (&'a str, &'a SecretString)>,
-) -> Result<HeaderMap, String> {
-    pairs
-        .into_iter()
-        .map(|(name, value)| header(name, value.expose_secret(), true))
-        .collect()
-}
-
-/// The headers of a definition.
-///
-/// # Errors
-/// As [`secret_headers`].
-pub(crate) fn plain_headers(pairs: &[(String, String)]) -> Result<HeaderMap, String> {
-    pairs
-        .iter()
-        .map(|(name, value)| header(name, value, false))
-        .collect()
-}
-
-// Set by the client itself; a second value would let one request look like two.
-const RESERVED: [&str; 6] = [
-    "host",
-    "content-length",
-    "transfer-encoding",
-    "connection",
-    "te",
-    "upgrade",
-];
-
-fn header(name: &str, value: &str, secret: bool) -> Result<(HeaderName, HeaderValue), String> {
-    let wrong = |what: &str| format!("{name:?} {what}");
-    let header: HeaderName = name.parse().map_err(|_| wrong("is not a header name"))?;
-    if RESERVED.contains(&header.as_str()) {
-        return Err(wrong("is set by the client itself (leave it out)"));
-    }
-    let mut value =
-        HeaderValue::from_str(value).map_err(|_| wrong("has a value with control characters"))?;
-    value.set_sensitive(secret);
-    Ok((header, value))
+/// A relative url under a base; the base's own path is kept, whether or not it
+/// ends in a slash.
+fn join(base: &str, relative: &str) -> Result<Url, ToolError> {
+    let text = format!(
+        "{}/{}",
+        base.trim_end_matches('/'),
+        relative.trim_start_matches('/')
+    );
+    parse_url(&text).map_err(|denied| refused(&denied))
 }

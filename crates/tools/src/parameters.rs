@@ -34,6 +34,14 @@ pub(crate) fn says_nothing(part: Part<'_>, key: &str) -> bool {
     }
 }
 
+/// The arguments of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Given<'a> {
+    Named(&'a Map),
+    /// Of a tool whose definition says nothing of its parameters.
+    InOrder(&'a [Value]),
+}
+
 /// The positional arguments of an undeclared tool, if that is what it got.
 ///
 /// # Errors

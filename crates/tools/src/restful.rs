@@ -8,13 +8,13 @@ use bytes::Bytes;
 use quillet_core::tool::{ToolContext, ToolError, ToolErrorKind};
 use quillet_core::{Map, Table, Value, json};
 use reqwest::Method;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use url::Url;
 
-use crate::address::{Denied, is_absolute, parse_url};
-use crate::defined::Given;
-use crate::http::{Http, Request, refused, remote_error};
+use crate::address::{Denied, is_absolute};
+use crate::http::{Http, Request, remote_error, request_id};
 use crate::module::Module;
+use crate::parameters::Given;
 use crate::returns::{self, Returns};
 
 /// A tool behind an HTTP address.
@@ -95,12 +95,6 @@ fn request_headers(context: &ToolContext) -> HeaderMap {
     );
     headers.extend(request_id(context));
     headers
-}
-
-/// The request that a call belongs to, so that both sides' logs can be put together.
-pub(crate) fn request_id(context: &ToolContext) -> Option<(HeaderName, HeaderValue)> {
-    let id = HeaderValue::from_str(&context.request_id).ok()?;
-    (!id.is_empty()).then_some((HeaderName::from_static("x-request-id"), id))
 }
 
 /// The arguments as a list in the declared order; those that are missing at
@@ -273,17 +267,6 @@ fn percent_encoded(text: &str) -> String {
         }
     }
     out
-}
-
-/// A relative url under a base; the base's own path is kept, whether or not it
-/// ends in a slash.
-pub(crate) fn join(base: &str, relative: &str) -> Result<Url, ToolError> {
-    let text = format!(
-        "{}/{}",
-        base.trim_end_matches('/'),
-        relative.trim_start_matches('/')
-    );
-    parse_url(&text).map_err(|denied| refused(&denied))
 }
 
 #[cfg(test)]

@@ -1,28 +1,22 @@
-//! Makes tools of definitions.
+//! The builder of all tools, and what they share.
 
+mod build;
 mod wiring;
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use quillet_core::tool::{BuiltTool, ToolBuilder, ToolSpec};
-use quillet_core::{Diagnostic, ErrorCode};
-
 use crate::address::{AddressPolicy, Scope};
 use crate::builtin::{Remote, WebSearch, Workspace};
-use crate::config::{ConfigError, McpServerConfig, ModuleUrls, ToolsConfig};
-use crate::deadline::Limit;
-use crate::defined::{DefinedTool, Wire};
-use crate::definition::{self, Definition};
+use crate::config::{McpServerConfig, ModuleUrls, ToolsConfig};
+use crate::headers::secret_headers;
 use crate::http::{Http, checked_url};
 use crate::mcp;
-use crate::module::{ModuleSettings, secret_headers};
+use crate::module::ModuleSettings;
 use crate::network::{Lookup, Network, SystemLookup};
-use crate::parameters::{Parameters, REST};
-use crate::returns::Returns;
 use crate::servers::Servers;
-use wiring::Unusable;
+use crate::setting::ConfigError;
 
 /// The builder of all tools, and the owner of what they share. Cheap to clone
 /// behind an `Arc`; dropping it and its tools ends every session and program.
@@ -112,79 +106,6 @@ impl Tools {
     /// usually own both, so `urls` should not own the tools in turn.
     pub fn find_modules_with(&self, urls: Arc<dyn ModuleUrls>) {
         let _ = self.elsewhere.set(urls);
-    }
-
-    /// What is worth saying about a definition that can be used.
-    fn remark(&self, definition: &Definition, wire: &Wire) -> Option<String> {
-        let relative = match wire {
-            Wire::Restful(restful) => restful.template.is_relative(),
-            Wire::Grpc(grpc) => grpc.is_relative(),
-            Wire::Mcp { .. } => false,
-        };
-        let module = &definition.module;
-        let known = self
-            .modules
-            .get(module)
-            .is_some_and(|module| module.base_url.is_some());
-        (relative && !known && self.elsewhere.get().is_none()).then(|| {
-            format!("the url is relative, and tools.modules.{module}.base_url is not set: calls will fail")
-        })
-    }
-}
-
-impl ToolBuilder for Tools {
-    fn look_ahead(&self) {
-        self.servers.look_ahead();
-    }
-
-    fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
-        let (definition, mut warnings) = definition::read(source, text)?;
-        let wrong = |path: &[&str], why: &str| {
-            let message = format!("{}: {why}", path.join("."));
-            let finding = Diagnostic::error("tool.definition", source, message);
-            vec![finding.at(text, crate::place::of_value(text, path))]
-        };
-        let wire = self.wire(&definition).map_err(|unusable| match unusable {
-            Unusable::Field(field, why) => {
-                let path: Vec<&str> = definition.own_key.into_iter().chain([field]).collect();
-                wrong(&path, &why)
-            }
-            Unusable::Missing(missing) => {
-                let finding =
-                    Diagnostic::error(ErrorCode::FeatureMissing, source, missing.to_string());
-                vec![finding.at(text, crate::place::of_value(text, &["type"]))]
-            }
-        })?;
-        let parameters = Parameters::compile(&definition.parameters)
-            .map_err(|why| wrong(&["parameters"], &why))?;
-        if let Some(remark) = self.remark(&definition, &wire) {
-            warnings.push(Diagnostic::warning("tool.address", source, remark));
-        }
-        let returns = Returns::new(definition.returns.as_ref(), definition.result);
-        let spec = ToolSpec {
-            name: name.to_owned(),
-            description: definition.description,
-            parameters: definition.parameters,
-            rest: definition.undeclared.then(|| REST.to_owned()),
-            idempotent: definition.idempotent,
-            default: returns.default(definition.default),
-            returns: definition.returns,
-        };
-        let tool = DefinedTool {
-            spec,
-            parameters,
-            undeclared: definition.undeclared,
-            returns,
-            limit: Limit {
-                time: definition.timeout.unwrap_or(self.config.timeout),
-                setting: "timeout_ms of the definition, or tools.timeout_ms",
-            },
-            wire,
-        };
-        Ok(BuiltTool {
-            tool: Arc::new(tool),
-            warnings,
-        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use quillet_core::chat::{TokenCounter, ToolOffer};
 use quillet_core::{Content, ContentPart, Message, Role};
 
-use super::level::Caps;
+use super::cut::Caps;
 use super::mend;
 use crate::AgentError;
 

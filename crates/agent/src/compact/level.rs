@@ -4,13 +4,13 @@
 //! alone. Tokens are only known after a cut, so the length is searched: first by
 //! estimate, then between what fitted and what did not.
 
+use quillet_core::Role;
 use quillet_core::chat::TokenCounter;
-use quillet_core::{Content, ContentPart, Message, Role};
 
 use super::attachment;
 use super::conversation::{Conversation, Counted};
-use super::percent;
-use super::shorten::shorten;
+use super::cut::{Caps, Piece, cut, texts};
+use super::window::percent;
 
 /// More attempts than this bring nothing: the second is mostly good.
 const ATTEMPTS: usize = 10;
@@ -18,40 +18,6 @@ const ATTEMPTS: usize = 10;
 const GOOD: u64 = 93;
 /// What is aimed at, in percent of the target.
 const AIM: u64 = 97;
-
-/// What of a message is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
-    Attachments,
-    Texts,
-}
-
-/// The characters that the pieces of a message may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Caps {
-    pub(super) attachments: usize,
-    pub(super) texts: usize,
-}
-
-impl Caps {
-    pub(super) const NONE: Caps = Caps {
-        attachments: usize::MAX,
-        texts: usize::MAX,
-    };
-
-    fn lowered(self, piece: Piece, level: usize) -> Self {
-        match piece {
-            Piece::Attachments => Caps {
-                attachments: level.min(self.attachments),
-                ..self
-            },
-            Piece::Texts => Caps {
-                texts: level.min(self.texts),
-                ..self
-            },
-        }
-    }
-}
 
 impl Counted {
     /// Cuts the whole message again.
@@ -64,78 +30,6 @@ impl Counted {
         let tokens = cut.as_ref().map(|message| counter.message(message));
         self.tokens = tokens.unwrap_or(self.whole_tokens);
         (self.cut, self.missing) = (cut, missing);
-    }
-}
-
-/// The message with its pieces cut, if any is too long, and how many characters of
-/// attachments are missing.
-fn cut(whole: &Message, caps: Caps) -> (Option<Message>, usize) {
-    // Bytes say at once that most messages are short enough: no copy is made.
-    let most = match whole.role {
-        Role::User => caps.attachments.min(caps.texts),
-        _ => caps.texts,
-    };
-    let long = |text: &str| text.len() > most;
-    if !texts(whole)
-        .into_iter()
-        .chain(whole.reasoning.as_deref())
-        .any(long)
-    {
-        return (None, 0);
-    }
-    let mut message = whole.clone();
-    let mut missing = 0;
-    let mut changed = false;
-    for text in texts_mut(&mut message.content) {
-        // Front ends put attachments into what a user says, and nowhere else.
-        if whole.role == Role::User
-            && let Some((short, characters)) = attachment::cut(text, caps.attachments)
-        {
-            (*text, changed) = (short, true);
-            missing += characters;
-        }
-        if let Some((short, _)) = shorten(text, caps.texts) {
-            (*text, changed) = (short, true);
-        }
-    }
-    // What a model thought is of no use in part.
-    if message
-        .reasoning
-        .as_ref()
-        .is_some_and(|text| text.len() > caps.texts)
-    {
-        (message.reasoning, changed) = (None, true);
-    }
-    if !changed {
-        return (None, 0);
-    }
-    message.native = None;
-    (Some(message), missing)
-}
-
-fn texts_mut(content: &mut Content) -> Vec<&mut String> {
-    match content {
-        Content::Text(text) => vec![text],
-        Content::Parts(parts) => parts
-            .iter_mut()
-            .filter_map(|part| match part {
-                ContentPart::Text { text } => Some(text),
-                _ => None,
-            })
-            .collect(),
-    }
-}
-
-fn texts(message: &Message) -> Vec<&str> {
-    match &message.content {
-        Content::Text(text) => vec![text],
-        Content::Parts(parts) => parts
-            .iter()
-            .filter_map(|part| match part {
-                ContentPart::Text { text } => Some(text.as_str()),
-                _ => None,
-            })
-            .collect(),
     }
 }
 
@@ -236,22 +130,6 @@ fn apply(conversation: &mut Conversation, candidates: &[Candidate], piece: Piece
                     .with(item.caps, piece),
                 &*counter,
             );
-        }
-    }
-}
-
-impl Caps {
-    /// These; the other piece's as in `other`.
-    fn with(self, other: Caps, piece: Piece) -> Self {
-        match piece {
-            Piece::Attachments => Caps {
-                texts: other.texts,
-                ..self
-            },
-            Piece::Texts => Caps {
-                attachments: other.attachments,
-                ..self
-            },
         }
     }
 }

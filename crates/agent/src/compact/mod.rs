@@ -12,43 +12,21 @@
 
 mod attachment;
 mod conversation;
+mod cut;
 mod level;
 mod mend;
 mod shorten;
 mod squeeze;
 mod summary;
 mod units;
+mod window;
 
 pub use conversation::Conversation;
 pub use summary::{Summarized, summarize};
+pub use window::{available, target, trigger};
 
 use crate::{AgentError, CompactionReport, Limits, Window};
 use squeeze::Squeeze;
-
-/// Tokens of a window that a request may take. A window without room for more
-/// than its answer keeps half of itself for the answer.
-#[must_use]
-pub fn available(window: Window) -> u64 {
-    window.context - window.output.min(window.context / 2)
-}
-
-/// Above this, a conversation is cut: 90 % of what is available, 85 % for models
-/// that are not known.
-#[must_use]
-pub fn trigger(window: Window) -> u64 {
-    percent(available(window), if window.known { 90 } else { 85 })
-}
-
-/// What a conversation is cut down to: 70 % of what is available, 65 % for models
-/// that are not known.
-#[must_use]
-pub fn target(window: Window) -> u64 {
-    percent(available(window), if window.known { 70 } else { 65 })
-}
-
-fn percent(of: u64, percent: u64) -> u64 {
-    u64::try_from(u128::from(of) * u128::from(percent) / 100).unwrap_or(u64::MAX)
-}
 
 /// Whether it is to be cut. Counts only if what it has at most is over the trigger.
 fn is_over(conversation: &mut Conversation, window: Window, limits: &Limits) -> bool {

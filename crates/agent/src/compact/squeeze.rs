@@ -3,9 +3,10 @@
 use quillet_core::{Message, Role};
 
 use super::conversation::{Before, Conversation, Gap};
-use super::level::{Caps, Piece, lower};
-use super::percent;
+use super::cut::{Caps, Piece};
+use super::level::lower;
 use super::units::{Unit, middle, units};
+use super::window::percent;
 use crate::{CompactionReport, Limits};
 
 /// No attachment is cut below this many characters to meet the target, as in Chat Shell.

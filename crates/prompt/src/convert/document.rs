@@ -3,9 +3,10 @@
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
+use super::refusal::Refusal;
+use super::target::Target;
 use super::template::Written;
 use super::yaml::{block, write as yaml};
-use super::{Refusal, Target};
 use crate::definition::{Body, Prompt};
 
 /// What has a counterpart in every kind of file.

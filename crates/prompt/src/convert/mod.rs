@@ -7,7 +7,9 @@
 
 mod document;
 mod proof;
+mod refusal;
 mod sample;
+mod target;
 mod template;
 mod turns;
 mod yaml;
@@ -16,68 +18,10 @@ use quillet_core::{Diagnostic, Severity, Span, Value};
 use quillet_template::TemplateFactory;
 use quillet_template::convert::{ConvertOptions, Converted, Shape};
 
+use self::refusal::{At, Refusal};
+pub use self::target::Target;
 use crate::definition::Prompt;
 use crate::file::{self, PromptFile, Surroundings};
-
-/// The format or kind of file to convert to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A definition of our own, as JSON.
-    Definition,
-    /// `NAME.prompt`.
-    Dotprompt,
-    /// `NAME.prompty`.
-    Prompty,
-    /// A function of Semantic Kernel, as YAML.
-    SemanticKernel,
-}
-
-impl Target {
-    /// Every target and its name on a command line.
-    pub const NAMES: [(&'static str, Target); 4] = [
-        ("json", Target::Definition),
-        ("prompt", Target::Dotprompt),
-        ("prompty", Target::Prompty),
-        ("semantic-kernel", Target::SemanticKernel),
-    ];
-
-    /// The target of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        let known = Self::NAMES.iter().find(|(known, _)| *known == name);
-        known.map(|(_, target)| *target)
-    }
-}
-
-/// What has no counterpart: where, and why.
-#[derive(Clone, Debug)]
-struct Refusal {
-    /// Byte in the template, or a key of the front matter.
-    at: At,
-    reason: String,
-}
-
-#[derive(Clone, Debug)]
-enum At {
-    Template(usize),
-    Key(String),
-}
-
-impl Refusal {
-    fn key(key: &str, reason: impl Into<String>) -> Self {
-        Refusal {
-            at: At::Key(key.to_owned()),
-            reason: reason.into(),
-        }
-    }
-
-    fn template(byte: usize, reason: impl Into<String>) -> Self {
-        Refusal {
-            at: At::Template(byte),
-            reason: reason.into(),
-        }
-    }
-}
 
 /// Options for converting a prompt file.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,9 @@ use quillet_template::{
 };
 
 use super::document::Parts;
-use super::{Refusal, Target, sample, turns};
+use super::refusal::Refusal;
+use super::target::Target;
+use super::{sample, turns};
 use crate::definition::{Body, Prompt};
 use crate::file::{self, Alone, PromptFile};
 

@@ -6,8 +6,9 @@ use quillet_template::convert::{
 };
 use quillet_template::{MessageSyntax, Missing, Source, TemplateFactory};
 
+use super::refusal::Refusal;
+use super::target::Target;
 use super::turns::{self, Turn};
-use super::{Refusal, Target};
 use crate::definition::{Body, Prompt};
 
 /// A template as it will stand in the new file.

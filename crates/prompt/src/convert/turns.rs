@@ -4,7 +4,7 @@ use quillet_core::Role;
 use quillet_template::MessageSyntax;
 use quillet_template::structure::{Part, computed_role_line, parse_role_lines};
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::definition::{Body, Prompt};
 
 /// A message and its template, a part of the prompt's.

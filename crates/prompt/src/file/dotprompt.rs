@@ -9,10 +9,12 @@ use quillet_core::{Span, Value, nearest};
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
-use super::options::chat_options;
+use super::source::{PromptFile, whole};
 use super::yaml::{self, Entry, Node, Report};
-use super::{PromptFile, Surroundings, front, picoschema};
-use crate::definition::{Body, Checked, Prompt};
+use super::{Surroundings, front, picoschema};
+use crate::checked::Checked;
+use crate::definition::{Body, Prompt};
+use crate::options::chat_options;
 use crate::parameters::Parameters;
 use crate::place::{Place, Standing};
 
@@ -37,7 +39,7 @@ pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked
     let mut report = Report::new(file.name, file.text);
     let Some(parts) = front::dotprompt(file.text) else {
         warn_of_front_matter(file.text, &mut report);
-        let prompt = prompt(file, super::whole(file.text), &report, Front::default());
+        let prompt = prompt(file, whole(file.text), &report, Front::default());
         return Ok((prompt, report.warnings));
     };
     let node = yaml::parse(file.name, file.text, parts.front)?;

@@ -7,33 +7,31 @@
 mod block;
 mod dotprompt;
 mod front;
-mod options;
 mod picoschema;
 mod prompty;
 mod references;
-mod rich;
 mod semantic_kernel;
+mod source;
 mod surroundings;
 mod yaml;
 
-pub use options::chat_options;
-pub(crate) use rich::mark;
-pub use rich::{Rich, RichKind};
+pub use crate::options::chat_options;
+pub use crate::rich::{Rich, RichKind};
+pub use source::PromptFile;
 pub use surroundings::{Alone, Outside, Refusal, Surroundings};
 
 /// What a text says in YAML.
 #[cfg(test)]
 pub(crate) fn yaml_of(text: &str) -> Result<serde_json::Value, Vec<quillet_core::Diagnostic>> {
-    let range = Span {
+    let range = quillet_core::Span {
         start: 0,
         end: text.len(),
     };
     yaml::parse("yaml", text, range).map(|node| node.tree())
 }
 
-use quillet_core::Span;
-
-use crate::definition::{Checked, Prompt};
+use crate::checked::Checked;
+use crate::definition::Prompt;
 
 /// The kind of a prompt file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,19 +44,6 @@ pub enum FileKind {
     SemanticKernel,
     /// The folder form of such a function: `skprompt.txt` beside `config.json`.
     SemanticKernelFolder,
-}
-
-/// A prompt file that somebody has read.
-#[derive(Clone, Copy, Debug)]
-pub struct PromptFile<'a> {
-    /// The id that the prompt gets.
-    pub id: &'a str,
-    /// Its path or name, as findings show it; the ending says what it is.
-    pub name: &'a str,
-    /// Its text.
-    pub text: &'a str,
-    /// Name and text of the `config.json` beside a `skprompt.txt`.
-    pub config: Option<(&'a str, &'a str)>,
 }
 
 /// What the file of that name and text is; `None` for what is no prompt file.
@@ -115,14 +100,6 @@ fn not_known(name: &str) -> quillet_core::Diagnostic {
         "prompt files are NAME.prompt, NAME.prompty, skprompt.txt with config.json, \
          and YAML with template and template_format or input_variables",
     )
-}
-
-/// All of a text.
-fn whole(text: &str) -> Span {
-    Span {
-        start: 0,
-        end: text.len(),
-    }
 }
 
 #[cfg(test)]

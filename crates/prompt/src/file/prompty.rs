@@ -13,12 +13,15 @@ use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
 use super::front::{self, Parts};
-use super::options::chat_options;
+use super::source::{PromptFile, whole};
 use super::yaml::{self, Data, Entry, Node, Report};
-use super::{PromptFile, Rich, RichKind, Surroundings, references};
-use crate::definition::{Body, Checked, Prompt};
+use super::{Surroundings, references};
+use crate::checked::Checked;
+use crate::definition::{Body, Prompt};
+use crate::options::chat_options;
 use crate::parameters::Parameters;
 use crate::place::{Place, Standing};
+use crate::rich::{Rich, RichKind};
 
 const KEYS: [&str; 13] = [
     "name",
@@ -58,7 +61,7 @@ pub(super) fn read(file: &PromptFile<'_>, outside: &dyn Surroundings) -> Checked
     let mut report = Report::new(file.name, file.text);
     let all = Parts {
         front: quillet_core::Span { start: 0, end: 0 },
-        body: super::whole(file.text),
+        body: whole(file.text),
     };
     let parts = front::prompty(file.text);
     let lead = file.text.len() - file.text.trim_start().len();

@@ -11,10 +11,12 @@ use quillet_template::structure::has_role_lines;
 use quillet_template::{MessageSyntax, Missing};
 use serde_json::{Map as Object, Value as Tree, json};
 
-use super::options::chat_options;
+use super::block;
+use super::source::{PromptFile, whole};
 use super::yaml::{self, Data, Entry, Node, Report};
-use super::{PromptFile, block};
-use crate::definition::{Body, Checked, Prompt};
+use crate::checked::Checked;
+use crate::definition::{Body, Prompt};
+use crate::options::chat_options;
 use crate::parameters::Parameters;
 use crate::place::{Place, Standing};
 
@@ -95,7 +97,7 @@ pub(super) fn claims(text: &str) -> bool {
 }
 
 pub(super) fn read(file: &PromptFile<'_>) -> Checked<Prompt> {
-    let range = super::whole(file.text);
+    let range = whole(file.text);
     let node = yaml::parse(file.name, file.text, range)?;
     let mut report = Report::new(file.name, file.text);
     let template = report.text(&node, "template");
@@ -114,7 +116,7 @@ pub(super) fn read_folder(file: &PromptFile<'_>) -> Checked<Prompt> {
     // Without a config.json a function is its text alone.
     let (name, text) = file.config.unwrap_or((file.name, ""));
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let range = super::whole(text);
+    let range = whole(text);
     let node = yaml::parse(name, text, range)?;
     let mut report = Report::new(name, text);
     if let Some(template) = node.get("template") {

@@ -8,7 +8,7 @@ use futures_util::stream::unfold;
 use quillet_core::Value;
 use quillet_core::chat::{ChatEvent, ChatStream, FinishReason, ModelError, ModelErrorKind};
 
-use super::{ScriptEvent, ScriptOutcome, ScriptStream};
+use super::run::{ScriptEvent, ScriptOutcome, ScriptStream};
 use crate::error::ServiceError;
 
 /// The result of a run.

@@ -3,9 +3,9 @@
 use futures_util::StreamExt;
 use quillet_core::{Diagnostic, Message};
 
-use super::{ScriptEvent, ScriptStream};
+use super::run::{ScriptEvent, ScriptStream};
 use crate::error::ServiceError;
-use crate::service::RenderedPrompt;
+use crate::messages::RenderedPrompt;
 
 /// Which requests a script would make. The answers to them are empty, so a script that
 /// decides by an answer may do otherwise later.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use quillet_core::chat::ChatOptions;
 use quillet_core::{Message, Role};
 
-use super::{ScriptJob, StoredScript};
-use crate::service::{Input, Unplaced};
+use super::run::ScriptJob;
+use super::stored::StoredScript;
+use crate::input::{Input, Unplaced};
 use crate::snapshot::Snapshot;
 
 /// The run that a request asks for. Of a conversation that asks, the last message of the

@@ -1,31 +1,32 @@
 //! Find, bind, render, send.
 
+mod outcome;
 mod rendering;
 
-use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use quillet_core::chat::{
     ChatModel, ChatOptions, ChatRequest, ChatStream, ModelError, ModelErrorKind,
 };
 use quillet_core::store::{Health, Kind, StoreError};
-use quillet_core::{Map, Message, Role};
+use quillet_core::{Message, Role};
 use quillet_template::Limits;
 use tokio::time::Instant;
 
-use self::rendering::Rendering;
+pub use self::outcome::{ChatOutcome, RenderOutcome};
+use self::rendering::{Rendering, Resources};
 use crate::catalogue::Catalogue;
-use crate::compile::{Compiled, SourceSet};
+use crate::compile::Compiled;
+use crate::context::REQUEST_ROOTS;
 use crate::error::ServiceError;
-use crate::explain::Explanation;
-use crate::functions::ToolFailure;
-use crate::names::{Absent, Unused};
-use crate::script::{self, DryRun, ScriptJob, ScriptRunner, ScriptStream};
+use crate::input::Input;
+use crate::messages::RenderedPrompt;
+use crate::script::{self, ScriptJob, ScriptRunner, ScriptStream, Scripts};
 use crate::snapshot::{PromptEntry, Snapshot};
+use crate::sources::SourceSet;
 use crate::usage::Usage;
-use crate::variables::{REQUEST_ROOTS, Variables};
+use crate::variables::Variables;
 
 /// The name of a prompt that is not stored, in errors.
 const INLINE: &str = "inline";
@@ -71,120 +72,8 @@ pub struct PromptService {
     variables: Arc<Variables>,
     model: Option<Arc<dyn ChatModel>>,
     options: ServiceOptions,
-    scripts: OnceLock<Arc<dyn ScriptRunner>>,
+    scripts: Scripts,
     usage: Usage,
-}
-
-/// The result of a render: a text, or messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RenderedPrompt {
-    /// A text.
-    Text(String),
-    /// Messages.
-    Messages(Vec<Message>),
-}
-
-/// The text; of messages each with its role before it, `user: Hello`, a line break between two.
-impl fmt::Display for RenderedPrompt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let messages = match self {
-            RenderedPrompt::Text(text) => return f.write_str(text),
-            RenderedPrompt::Messages(messages) => messages,
-        };
-        for (index, message) in messages.iter().enumerate() {
-            let gap = if index > 0 { "\n" } else { "" };
-            write!(f, "{gap}{}: {}", message.role, message.content)?;
-        }
-        Ok(())
-    }
-}
-
-/// Where a conversation stands that the template has no place for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unplaced {
-    /// Before the last message of a user, if the prompt ends in one (dotprompt's rule):
-    /// the prompt asks, and the conversation is what was said before.
-    #[default]
-    BeforeUser,
-    /// After the prompt: the prompt prepares, and the conversation asks.
-    Last,
-}
-
-/// The input of a request to a prompt: variables and the conversation so far.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    /// Its variables.
-    pub variables: &'a Map,
-    /// The conversation so far, oldest first. It stands where the template says.
-    pub history: &'a [Message],
-    /// Where it stands if the template says nothing.
-    pub unplaced: Unplaced,
-    /// Its id, for logs.
-    pub request_id: &'a str,
-    /// How many prompts and scripts of this service have called each other so far.
-    pub depth: usize,
-    /// Whether the outcome is to say what the render was made of ([`RenderOutcome::explanation`]).
-    pub explain: bool,
-    /// Part of a dry run: no tool is called, and scripts run dry, too.
-    pub dry: bool,
-}
-
-impl<'a> Input<'a> {
-    /// Variables without a conversation.
-    #[must_use]
-    pub fn new(variables: &'a Map, request_id: &'a str) -> Self {
-        Input {
-            variables,
-            history: &[],
-            unplaced: Unplaced::default(),
-            request_id,
-            depth: 0,
-            explain: false,
-            dry: false,
-        }
-    }
-}
-
-/// A render that succeeded.
-#[derive(Clone, Debug)]
-pub struct RenderOutcome {
-    /// The text or the messages.
-    pub prompt: RenderedPrompt,
-    /// The model that the prompt was written for, if it says so.
-    pub model: Option<String>,
-    /// How that model is to answer.
-    pub options: Arc<ChatOptions>,
-    /// Tool calls that failed and left their defaults.
-    pub failures: Vec<ToolFailure>,
-    /// Tool calls that were made, those included.
-    pub calls: usize,
-    /// Whether the store is away and shared variables may be old.
-    pub stale: bool,
-    /// How long it took, tool calls included.
-    pub time: Duration,
-    /// Of a script: which requests it would make, as far as that is known.
-    pub dry_run: Option<DryRun>,
-    /// Variables of the request that the prompt neither declares nor uses.
-    pub unused: Vec<Unused>,
-    /// Variables that a prompt file uses and does not declare, and nobody gave.
-    pub absent: Vec<Absent>,
-    /// What the render was made of, if [`Input::explain`] asks.
-    pub explanation: Option<Box<Explanation>>,
-}
-
-/// A model that has begun to answer.
-#[allow(missing_debug_implementations, reason = "holds a stream")]
-pub struct ChatOutcome {
-    /// The answer. Dropping it ends the call to the provider.
-    pub stream: ChatStream,
-    /// Tool calls of the render that failed and left their defaults.
-    pub failures: Vec<ToolFailure>,
-    /// Variables of the request that the prompt neither declares nor uses.
-    pub unused: Vec<Unused>,
-    /// Variables that a prompt file uses and does not declare, and nobody gave.
-    pub absent: Vec<Absent>,
-    /// What the render was made of, if [`Input::explain`] asks.
-    pub explanation: Option<Box<Explanation>>,
 }
 
 impl PromptService {
@@ -203,13 +92,13 @@ impl PromptService {
             model,
             usage: Usage::new(options.named_counts.unwrap_or(NAMED_COUNTS)),
             options,
-            scripts: OnceLock::new(),
+            scripts: Scripts::default(),
         }
     }
 
     /// Has stored scripts run by this runner; the first that is given stays.
     pub fn run_scripts_with(&self, runner: Arc<dyn ScriptRunner>) {
-        let _ = self.scripts.set(runner);
+        self.scripts.run_with(runner);
     }
 
     /// The definitions.
@@ -325,6 +214,7 @@ impl PromptService {
         let cached = input.explain && self.catalogue.compiler().knows(&entry.sources);
         let compiled = self.compile(id, &entry.sources)?;
         let rendering = Rendering {
+            resources: self.resources(),
             started,
             input,
             snapshot,
@@ -334,7 +224,7 @@ impl PromptService {
             compiled: &compiled,
             cached,
         };
-        self.run(&rendering).await
+        rendering.run().await
     }
 
     /// Renders a prompt that is not stored, from its definition; shared
@@ -360,6 +250,7 @@ impl PromptService {
         let cached = input.explain && self.catalogue.compiler().knows(&sources);
         let compiled = self.compile(INLINE, &sources)?;
         let rendering = Rendering {
+            resources: self.resources(),
             started,
             input,
             snapshot: &snapshot,
@@ -369,7 +260,7 @@ impl PromptService {
             compiled: &compiled,
             cached,
         };
-        self.run(&rendering).await
+        rendering.run().await
     }
 
     /// Renders a prompt and sends it to the model. What the request does not say
@@ -459,18 +350,7 @@ impl PromptService {
     /// # Errors
     /// Nobody runs scripts here, or prompts and scripts call each other too deep.
     pub fn run_script(&self, job: ScriptJob) -> Result<ScriptStream, ServiceError> {
-        if job.depth >= script::MOST_DEPTH {
-            let id = job.id.to_string();
-            let most = script::MOST_DEPTH;
-            return Err(ServiceError::Depth { id, most });
-        }
-        match self.scripts.get() {
-            Some(runner) => Ok(runner.run(job)),
-            None => {
-                let message = "no runner of scripts is set up here";
-                Err(ModelError::new(ModelErrorKind::Configuration, message).into())
-            }
-        }
+        self.scripts.run(job)
     }
 
     /// Runs a script and gives its result as the events of a model: what it says on the way is left
@@ -557,6 +437,16 @@ impl PromptService {
     /// A prompt that is not there may be there in a store that was never read.
     fn absent(&self, error: ServiceError) -> ServiceError {
         self.catalogue.ready().err().map_or(error, Into::into)
+    }
+
+    fn resources(&self) -> Resources<'_> {
+        Resources {
+            catalogue: &self.catalogue,
+            variables: &self.variables,
+            limits: &self.options.limits,
+            scripts: &self.scripts,
+            usage: &self.usage,
+        }
     }
 
     fn compile(&self, id: &str, sources: &Arc<SourceSet>) -> Result<Arc<Compiled>, ServiceError> {

@@ -8,22 +8,38 @@ use quillet_template::{Functions, Limits, Missing, Render, render};
 use smallvec::SmallVec;
 use tokio::time::Instant;
 
-use super::{Input, PromptService, RenderOutcome};
-use crate::compile::{Compiled, SourceSet};
+use super::outcome::RenderOutcome;
+use crate::catalogue::Catalogue;
+use crate::compile::Compiled;
 use crate::context::with_request;
 use crate::definition::Prompt;
 use crate::error::{RenderFailure, ServiceError};
 use crate::explain::{CallFacts, Explanation, Scope, TemplateFacts};
 use crate::functions::ToolFunctions;
+use crate::input::Input;
 use crate::messages::assemble;
 use crate::names::Names;
 use crate::revision::Revision;
+use crate::script::Scripts;
 use crate::snapshot::{Origin, Snapshot};
-use crate::variables::Shared;
+use crate::sources::SourceSet;
+use crate::usage::Usage;
+use crate::variables::{Shared, Variables};
+
+/// What every render of a service stands on.
+#[derive(Clone, Copy)]
+pub(super) struct Resources<'a> {
+    pub(super) catalogue: &'a Catalogue,
+    pub(super) variables: &'a Variables,
+    pub(super) limits: &'a Limits,
+    pub(super) scripts: &'a Scripts,
+    pub(super) usage: &'a Usage,
+}
 
 /// One prompt on its way to a text, under one snapshot.
 #[derive(Clone, Copy)]
 pub(super) struct Rendering<'a> {
+    pub(super) resources: Resources<'a>,
     pub(super) started: Instant,
     pub(super) input: &'a Input<'a>,
     pub(super) snapshot: &'a Arc<Snapshot>,
@@ -36,32 +52,34 @@ pub(super) struct Rendering<'a> {
     pub(super) cached: bool,
 }
 
-impl PromptService {
-    pub(super) async fn run(
-        &self,
-        rendering: &Rendering<'_>,
-    ) -> Result<RenderOutcome, ServiceError> {
+impl Rendering<'_> {
+    /// Renders.
+    ///
+    /// # Errors
+    /// Why it did not.
+    pub(super) async fn run(&self) -> Result<RenderOutcome, ServiceError> {
         let Rendering {
+            resources,
             started,
             input,
             snapshot,
             prompt,
             compiled,
             ..
-        } = *rendering;
+        } = *self;
         let bound = prompt
             .bind_with(&compiled.checks, input.variables)
             .map_err(|problems| ServiceError::Variables {
                 id: prompt.id.to_string(),
                 problems,
             })?;
-        let format = self.catalogue.factory().format(&prompt.format);
+        let format = resources.catalogue.factory().format(&prompt.format);
         let names = Names {
             snapshot,
             format: format.map(AsRef::as_ref),
         };
         let references = compiled.template.references();
-        let shared = match self.variables.cached(compiled, started) {
+        let shared = match resources.variables.cached(compiled, started) {
             Some(shared) => shared,
             None => self.fetch(compiled, &names.taken_by(references)).await?,
         };
@@ -74,13 +92,19 @@ impl PromptService {
             }
             _ => Ok(()),
         });
-        checked.map_err(|error| rendering.placed(error))?;
+        checked.map_err(|error| self.placed(error))?;
         let limits = Limits {
-            time: self.options.limits.time.saturating_sub(started.elapsed()),
-            ..self.options.limits
+            time: resources.limits.time.saturating_sub(started.elapsed()),
+            ..*resources.limits
         };
-        let deadline = started + self.options.limits.time;
-        let functions = ToolFunctions::new(self, snapshot, deadline.into_std(), input);
+        let deadline = started + resources.limits.time;
+        let functions = ToolFunctions::new(
+            resources.usage,
+            resources.scripts,
+            snapshot,
+            deadline.into_std(),
+            input,
+        );
         let entries: SmallVec<[&str; 4]> = compiled.entries.iter().map(AsRef::as_ref).collect();
         let rendered = render(&Render {
             template: compiled.template.as_ref(),
@@ -106,7 +130,7 @@ impl PromptService {
         };
         let explanation = input.explain.then(|| {
             let at_root = names.has_arguments_at_root();
-            Box::new(rendering.explained(self, &bound, &shared.tree, at_root, passes, calls))
+            Box::new(self.explained(&bound, &shared.tree, at_root, passes, calls))
         });
         Ok(RenderOutcome {
             unused: names.unused(prompt, references, input.variables),
@@ -124,23 +148,22 @@ impl PromptService {
     }
 
     async fn fetch(&self, compiled: &Compiled, also: &[&str]) -> Result<Shared, ServiceError> {
+        let resources = &self.resources;
         let late = |_| {
             let message = format!(
                 "{} did not answer in time",
-                self.catalogue.store().describe()
+                resources.catalogue.store().describe()
             );
             StoreError::new(StoreErrorKind::Unavailable, message)
         };
-        let time = self.options.limits.time;
+        let time = resources.limits.time;
         Ok(
-            tokio::time::timeout(time, self.variables.of(compiled, also))
+            tokio::time::timeout(time, resources.variables.of(compiled, also))
                 .await
                 .map_err(late)??,
         )
     }
-}
 
-impl Rendering<'_> {
     /// An error of names, with the places where they are used.
     fn placed(&self, mut error: ServiceError) -> ServiceError {
         let references = self.compiled.template.references();
@@ -211,7 +234,6 @@ impl Rendering<'_> {
 
     fn explained(
         &self,
-        service: &PromptService,
         bound: &Map,
         shared: &Map,
         at_root: bool,
@@ -237,7 +259,7 @@ impl Rendering<'_> {
             bound,
             shared,
             keys: plan.as_ref().map_or(&[], |plan| plan.keys()),
-            variables: &service.variables,
+            variables: self.resources.variables,
             at_root,
             origin: self.stored.unwrap_or(Origin::Direct),
         };

@@ -9,8 +9,10 @@ use quillet_core::store::{Entry, Key, Kind, Store, StoreError};
 use quillet_core::{BoxFuture, Diagnostic, Value};
 use tokio::time::Instant;
 
-use super::MOST_AGE;
 use crate::context;
+
+/// A value older than this is fetched again, as ai-prompt-shell documents.
+pub(super) const MOST_AGE: Duration = Duration::from_secs(5);
 
 /// A question that goes on in the background is given up after this, and asked again.
 const LONGEST_QUESTION: Duration = Duration::from_secs(5);

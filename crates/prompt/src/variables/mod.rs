@@ -3,6 +3,7 @@
 //! what is known is served, and one question goes on in the background.
 
 mod cache;
+mod plan;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,23 +15,19 @@ use quillet_core::{Diagnostic, Map, Value};
 use quillet_template::References;
 use tokio::time::Instant;
 
-use self::cache::{Cache, PROMPT, SLOW, read, write};
+use self::cache::{Cache, MOST_AGE, PROMPT, SLOW, read, write};
+use self::plan::Broken;
+pub(crate) use self::plan::Plan;
 use crate::compile::Compiled;
-use crate::context;
+use crate::context::{self, REQUEST_ROOTS};
 use crate::error::ServiceError;
 use crate::follow::Asks;
-
-/// A value older than this is fetched again, as ai-prompt-shell documents.
-const MOST_AGE: Duration = Duration::from_secs(5);
 
 /// While the store is away, old values are served and looked at again after this.
 const STALE_AGE: Duration = Duration::from_millis(250);
 
 /// How long to wait before asking a store for its keys again.
 const RETRY: Duration = Duration::from_millis(500);
-
-/// Roots of the context that belong to the request. Both names mean the same.
-pub(crate) const REQUEST_ROOTS: [&str; 2] = ["args", "variables"];
 
 /// The shared variables of a store, fetched when needed.
 #[derive(Debug)]
@@ -41,28 +38,6 @@ pub struct Variables {
     /// Renders that found all they reference in the cache.
     hits: AtomicU64,
 }
-
-/// What a compiled prompt needs of the shared variables, with the tree that was
-/// built last.
-#[derive(Debug)]
-pub(crate) struct Plan {
-    generation: u64,
-    version: u64,
-    keys: Vec<Key>,
-    tree: Map,
-    broken: Broken,
-    good_until: Instant,
-    stale: bool,
-}
-
-impl Plan {
-    pub(crate) fn keys(&self) -> &[Key] {
-        &self.keys
-    }
-}
-
-/// Variables that are there and hold no value, by id.
-type Broken = Option<Arc<[(String, Arc<Diagnostic>)]>>;
 
 /// The tree of shared variables for one render.
 #[derive(Clone, Debug, Default)]

@@ -16,11 +16,13 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use url::Url;
 
-use super::{BuiltinError, BuiltinOptions, Limit, Shape, Work, failure, tool};
+use super::options::{BuiltinError, BuiltinOptions};
+use super::work::{Shape, Work, failure, tool};
 use crate::address::AddressPolicy;
-use crate::config::ConfigError;
+use crate::deadline::Limit;
+use crate::headers::secret_headers;
 use crate::http::{Http, Request, checked_url, remote_error};
-use crate::module::secret_headers;
+use crate::setting::ConfigError;
 
 /// No engine gives more in one page, and no model reads more.
 const MOST_RESULTS: u32 = 100;
@@ -38,7 +40,7 @@ pub struct WebSearchConfig {
     /// at most 100.
     pub max_results: u32,
     /// The longest that a search may take. Written `timeout_ms`. Default 30 s.
-    #[serde(rename = "timeout_ms", deserialize_with = "crate::config::millis")]
+    #[serde(rename = "timeout_ms", deserialize_with = "crate::setting::millis")]
     pub timeout: Duration,
 }
 

@@ -8,10 +8,10 @@
 //! `.proto` file.
 
 mod codec;
+mod descriptors;
 mod reflection;
 mod wire;
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -32,19 +32,16 @@ use tonic::{Code, Request, Status};
 use url::Url;
 
 use crate::address::Denied;
-use crate::defined::Given;
 use crate::flight::Flight;
 use crate::http::{refused, too_large};
 use crate::network::{Network, denied, whole_story};
-use crate::parameters;
+use crate::parameters::{self, Given};
 use codec::Raw;
+pub(crate) use descriptors::{Descriptors, descriptors_in_file};
 pub(crate) use wire::{Servers, Wire};
 
 /// Whether this build has gRPC.
 pub(crate) const AVAILABLE: Result<(), Missing> = Ok(());
-
-/// What servers say of their methods.
-pub(crate) type Descriptors = DescriptorPool;
 
 /// A server and what is known of it; shared by all tools that call it.
 #[derive(Debug)]
@@ -63,25 +60,6 @@ struct Method {
     method: String,
     /// In place of reflection.
     descriptors: Option<DescriptorPool>,
-}
-
-/// Reads a descriptor set.
-///
-/// # Errors
-/// The sentence that says why not.
-pub(crate) fn descriptors_in_file(path: &Path) -> Result<DescriptorPool, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    descriptors(&bytes).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// Reads a descriptor set.
-///
-/// # Errors
-/// The sentence that says why not, and the fix.
-fn descriptors(bytes: &[u8]) -> Result<DescriptorPool, String> {
-    DescriptorPool::decode(bytes).map_err(|error| {
-        format!("not a descriptor set: {error} (make one with protoc --include_imports --descriptor_set_out)")
-    })
 }
 
 impl Server {
@@ -207,7 +185,10 @@ impl Server {
         let knows = |pool: &DescriptorPool| find_in(pool, method).is_some();
         let server = self.clone();
         let make = || async move {
-            let pool = reflection::all(&server).await;
+            let pool = match server.client(reflection::MOST_BYTES) {
+                Ok(client) => reflection::all(&client).await,
+                Err(status) => Err(status),
+            };
             pool.map_err(|status| {
                 server.failed(
                     "reflection (give the tool a descriptor_set if the server has none)",

@@ -7,39 +7,40 @@ use bytes::Bytes;
 use prost::Message;
 use prost_reflect::DescriptorPool;
 use prost_types::{FileDescriptorProto, FileDescriptorSet};
+use tonic::client::Grpc;
+use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 use tonic_reflection::pb::v1::{ServerReflectionRequest, ServerReflectionResponse};
 
-use super::Server;
 use super::codec::Raw;
 
 /// Files of one server's descriptors; real servers have tens.
 const MOST_FILES: usize = 2_000;
 
 /// One answer of the reflection, which is not an answer of a tool.
-const MOST_BYTES: usize = 16 << 20;
+pub(super) const MOST_BYTES: usize = 16 << 20;
 
 const V1: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const V1_ALPHA: &str = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
 
 /// The descriptors of every service of a server.
-pub(super) async fn all(server: &Server) -> Result<DescriptorPool, Status> {
-    match read(server, V1).await {
-        Err(status) if status.code() == Code::Unimplemented => read(server, V1_ALPHA).await,
+pub(super) async fn all(client: &Grpc<Channel>) -> Result<DescriptorPool, Status> {
+    match read(client, V1).await {
+        Err(status) if status.code() == Code::Unimplemented => read(client, V1_ALPHA).await,
         result => result,
     }
 }
 
-async fn read(server: &Server, path: &'static str) -> Result<DescriptorPool, Status> {
+async fn read(client: &Grpc<Channel>, path: &'static str) -> Result<DescriptorPool, Status> {
     let mut files = BTreeMap::new();
-    let services = services(server, path).await?;
+    let services = services(client, path).await?;
     let symbols = services
         .into_iter()
         .map(MessageRequest::FileContainingSymbol)
         .collect();
-    collect(ask(server, path, symbols).await?, &mut files)?;
+    collect(ask(client, path, symbols).await?, &mut files)?;
     // Servers may leave out the files that these import.
     loop {
         let missing = missing(&files);
@@ -51,7 +52,7 @@ async fn read(server: &Server, path: &'static str) -> Result<DescriptorPool, Sta
             .into_iter()
             .map(MessageRequest::FileByFilename)
             .collect();
-        collect(ask(server, path, names).await?, &mut files)?;
+        collect(ask(client, path, names).await?, &mut files)?;
         if files.len() == before {
             break;
         }
@@ -61,9 +62,9 @@ async fn read(server: &Server, path: &'static str) -> Result<DescriptorPool, Sta
         .map_err(|error| Status::internal(format!("its descriptors do not fit together: {error}")))
 }
 
-async fn services(server: &Server, path: &'static str) -> Result<Vec<String>, Status> {
+async fn services(client: &Grpc<Channel>, path: &'static str) -> Result<Vec<String>, Status> {
     let list = MessageRequest::ListServices(String::new());
-    let mut answers = ask(server, path, vec![list]).await?;
+    let mut answers = ask(client, path, vec![list]).await?;
     match answers.pop().and_then(|answer| answer.message_response) {
         Some(MessageResponse::ListServicesResponse(list)) => Ok(list
             .service
@@ -80,7 +81,7 @@ async fn services(server: &Server, path: &'static str) -> Result<Vec<String>, St
 
 /// Asks several things in one stream; the answers come in the same order.
 async fn ask(
-    server: &Server,
+    client: &Grpc<Channel>,
     path: &'static str,
     questions: Vec<MessageRequest>,
 ) -> Result<Vec<ServerReflectionResponse>, Status> {
@@ -92,7 +93,7 @@ async fn ask(
         };
         Bytes::from(request.encode_to_vec())
     });
-    let mut client = server.client(MOST_BYTES)?;
+    let mut client = client.clone();
     client
         .ready()
         .await

@@ -11,14 +11,14 @@ use quillet_core::tool::{ToolContext, ToolError};
 use reqwest::header::HeaderMap;
 use tonic::metadata::MetadataMap;
 
-use super::{Method, Server, descriptors};
+use super::descriptors::descriptors;
+use super::{Method, Server};
 use crate::address::grpc_url;
-use crate::defined::Given;
 use crate::definition::GrpcDefinition;
-use crate::http::{checked_url, refused};
+use crate::http::{checked_url, refused, request_id};
 use crate::module::Module;
 use crate::network::Network;
-use crate::restful::request_id;
+use crate::parameters::Given;
 
 /// The gRPC servers that tools have in common. They are found at call time, since a module's
 /// address may change; there are as many as addresses that the operator registered.

@@ -11,8 +11,8 @@ use quillet_core::tool::{ToolError, ToolErrorKind};
 use super::wanted::warning;
 use super::{Endpoint, McpServers, McpTools};
 use crate::Tools;
-use crate::defined::Given;
 use crate::http::Http;
+use crate::parameters::Given;
 use crate::returns::Returns;
 
 const MCP: Missing = Missing {

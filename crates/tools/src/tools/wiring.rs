@@ -14,8 +14,9 @@ use crate::defined::Wire;
 use crate::definition::{
     Definition, GrpcDefinition, McpDefinition, RestfulDefinition, WireDefinition,
 };
+use crate::headers::plain_headers;
 use crate::http::checked_url;
-use crate::module::{Module, plain_headers};
+use crate::module::Module;
 use crate::restful::{Restful, UrlTemplate};
 use crate::{grpc, mcp};
 

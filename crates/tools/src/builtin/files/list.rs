@@ -9,10 +9,10 @@ use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Value as Json, json};
 
-use super::super::{Shape, Work};
 use super::glob::{Glob, Places};
 use super::workspace::{Refusal, Workspace};
 use super::{TIME, blocking, word};
+use crate::builtin::work::{Shape, Work};
 
 /// Files that one call gives.
 const MOST_FILES: usize = 1_000;

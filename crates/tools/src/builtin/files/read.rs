@@ -7,9 +7,9 @@ use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Value as Json, json};
 
-use super::super::{Shape, Work, failure};
 use super::workspace::{Refusal, Workspace};
 use super::{blocking, count, word};
+use crate::builtin::work::{Shape, Work, failure};
 
 /// Lines that one call gives at most, as in Chat Shell.
 const MOST_LINES: u64 = 500;

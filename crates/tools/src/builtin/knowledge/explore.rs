@@ -7,9 +7,9 @@ use quillet_core::tool::ToolError;
 use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Value as Json, json};
 
-use super::super::{Shape, Work, failure};
-use super::source::Piece;
-use super::{KnowledgeBase, id, tokens};
+use super::base::KnowledgeBase;
+use super::document::{Piece, id, tokens};
+use crate::builtin::work::{Shape, Work, failure};
 
 /// Documents of one list, and of one call that reads.
 const MOST_LISTED: usize = 1_000;

@@ -3,8 +3,9 @@
 use quillet_core::tool::ToolError;
 use serde_json::Value as Json;
 
+use super::base::KnowledgeBase;
+use super::document::tokens;
 use super::search::sources;
-use super::{KnowledgeBase, tokens};
 
 /// The part of the window, in percent, that documents may fill to be put into the prompt; Chat
 /// Shell's.

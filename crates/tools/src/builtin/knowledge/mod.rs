@@ -2,53 +2,29 @@
 //! behind Chat Shell's HTTP interface, and the bounds on how much of them one conversation may
 //! read.
 
+mod base;
 mod budget;
+mod document;
 mod explore;
 mod injection;
 mod remote;
 mod search;
 mod source;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::knowledge::Knowledge;
 use quillet_core::tool::Tool;
-use serde_json::Value as Json;
-use tokio::sync::OnceCell;
 
-use super::tool;
+use super::work::tool;
 use crate::Tools;
 use crate::deadline::Limit;
-use budget::Budget;
+pub use base::{KnowledgeBase, KnowledgeScope};
 pub use injection::Injection;
 pub(crate) use remote::Remote;
 pub use remote::RemoteKnowledgeConfig;
-use source::{Sizes, Source};
-
-/// Which documents a conversation may read, and how much.
-#[derive(Clone, Debug, Default)]
-pub struct KnowledgeScope {
-    /// Names or numbers of the collections (knowledge bases).
-    pub collections: Vec<String>,
-    /// Numbers of the only documents that are searched; all where there are none.
-    pub documents: Vec<i64>,
-    /// Tokens that fit into the model.
-    pub window: u64,
-    /// The message that results are saved for by the remote side
-    /// (`metadata.user_subtask_id`); they are not where there is none.
-    pub saved_for: Option<i64>,
-}
-
-/// The documents of one conversation. Its tools count their calls together, so
-/// every conversation needs its own.
-#[derive(Debug)]
-pub struct KnowledgeBase {
-    source: Source,
-    scope: KnowledgeScope,
-    sizes: OnceCell<Sizes>,
-    budget: Mutex<Budget>,
-}
+use source::Source;
 
 const LIMIT: Limit = Limit {
     time: Duration::from_secs(60),
@@ -73,12 +49,7 @@ impl Tools {
         if scope.collections.is_empty() {
             return None;
         }
-        Some(Arc::new(KnowledgeBase {
-            source,
-            budget: Mutex::new(Budget::new(scope.window)),
-            scope,
-            sizes: OnceCell::new(),
-        }))
+        Some(Arc::new(KnowledgeBase::new(source, scope)))
     }
 }
 
@@ -93,30 +64,4 @@ impl KnowledgeBase {
             tool(&explore::HEAD, LIMIT, explore::Head(self.clone())),
         ]
     }
-
-    fn budget(&self) -> MutexGuard<'_, Budget> {
-        self.budget.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How large the collections are, asked once.
-    async fn sizes(&self) -> Result<&Sizes, quillet_core::tool::ToolError> {
-        let asked = || self.source.sizes(&self.scope.collections);
-        self.sizes.get_or_try_init(asked).await
-    }
-}
-
-/// A collection as results name it: a number where it is one, as Chat Shell's are.
-fn id(collection: &str) -> Json {
-    match collection.parse::<i64>() {
-        Ok(number) => number.into(),
-        Err(_) => collection.into(),
-    }
-}
-
-/// Tokens of a text, about: four letters each, and one for each character of scripts that have no
-/// such letters: four characters to a token would count Chinese as a quarter of what it is.
-fn tokens(text: &str) -> u64 {
-    let plain = text.bytes().filter(u8::is_ascii).count();
-    let others = text.chars().count() - plain;
-    (plain / 4 + others) as u64
 }

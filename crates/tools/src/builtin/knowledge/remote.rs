@@ -12,12 +12,11 @@ use serde_json::{Value as Json, json};
 use url::Url;
 
 use super::budget::Calls;
-use super::id;
-use super::source::{Found, Piece, Sizes};
+use super::document::{Found, Piece, Sizes, id};
 use crate::address::AddressPolicy;
-use crate::config::ConfigError;
+use crate::headers::secret_headers;
 use crate::http::{Http, Request, checked_url, remote_error};
-use crate::module::secret_headers;
+use crate::setting::ConfigError;
 
 /// Where the interface is, the section `tools.rag` of the configuration.
 #[derive(Clone, Debug, Deserialize)]
@@ -29,7 +28,7 @@ pub struct RemoteKnowledgeConfig {
     /// The token for it, sent as `Authorization: Bearer …`.
     pub token: Option<SecretString>,
     /// The longest that one request may take. Written `timeout_ms`. Default 30 s.
-    #[serde(rename = "timeout_ms", deserialize_with = "crate::config::millis")]
+    #[serde(rename = "timeout_ms", deserialize_with = "crate::setting::millis")]
     pub timeout: Duration,
 }
 

@@ -6,9 +6,10 @@ use quillet_core::tool::{ToolError, ToolErrorKind};
 use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Value as Json, json};
 
-use super::super::{Shape, Work, failure};
-use super::source::{Found, Sizes, Source};
-use super::{KnowledgeBase, id, tokens};
+use super::base::KnowledgeBase;
+use super::document::{Found, Sizes, id, tokens};
+use super::source::Source;
+use crate::builtin::work::{Shape, Work, failure};
 
 /// Passages that one call gives at most.
 const MOST_RESULTS: u32 = 100;

@@ -9,6 +9,7 @@ use quillet_core::tool::{ToolError, ToolErrorKind};
 use serde_json::{Value as Json, json};
 
 use super::budget::Calls;
+use super::document::{Found, Piece, Sizes};
 use super::remote::Remote;
 
 /// Where documents are.
@@ -16,38 +17,6 @@ use super::remote::Remote;
 pub(super) enum Source {
     Here(Arc<dyn Knowledge>),
     Remote(Arc<Remote>),
-}
-
-/// How large collections are, and how often they may be searched.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sizes {
-    /// Tokens of all documents, about.
-    pub(super) tokens: u64,
-    pub(super) calls: Calls,
-    /// The collections that can be searched, each with its name.
-    pub(super) searchable: Vec<String>,
-}
-
-/// A passage that was found.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Found {
-    pub(super) collection: String,
-    pub(super) document: Option<i64>,
-    pub(super) title: String,
-    pub(super) url: Option<String>,
-    pub(super) content: String,
-    /// 0 to 1; `None` where the other side does not say.
-    pub(super) score: Option<f64>,
-}
-
-/// A part of a document.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) name: String,
-    pub(super) collection: Option<String>,
-    pub(super) content: String,
-    /// Characters of the whole document.
-    pub(super) total: u64,
 }
 
 impl Source {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use quillet_core::tool::{ToolError, ToolErrorKind};
+use quillet_core::tool::ToolErrorKind;
 use rmcp::model::{PaginatedRequestParams, Tool};
 
-use super::session::{Server, Session};
+use super::failure::{kind, said};
+use super::handler::Session;
 
 /// Tools of one server; no model can choose among more.
 const MOST_TOOLS: usize = 1_000;
@@ -27,40 +28,23 @@ pub(crate) struct Listing {
     made: Instant,
 }
 
-impl Server {
-    /// The tools that the server has now: listed again after a new session, a
-    /// notice that they changed, or a minute.
-    pub(crate) async fn listing(self: &Arc<Self>) -> Result<Arc<Listing>, ToolError> {
-        let session = self.session().await?;
-        let changes = session.service().changes.clone();
-        let serves = |listing: &Arc<Listing>| {
-            Arc::ptr_eq(&listing.changes, &changes)
-                && listing.at_change == changes.load(Ordering::SeqCst)
-                && listing.made.elapsed() < HOLDS
-        };
-        let make = || {
-            let (endpoint, limit) = (self.endpoint.clone(), self.patience.start);
-            let listing = list(session.clone(), self.response_bytes);
-            async move {
-                let listed = tokio::time::timeout(limit, listing).await;
-                let failed = |kind, why: String| {
-                    ToolError::new(kind, format!("{endpoint} did not list its tools: {why}"))
-                };
-                match listed {
-                    Ok(Ok(listing)) => Ok(Arc::new(listing)),
-                    Ok(Err((kind, why))) => Err(failed(kind, why)),
-                    Err(_) => {
-                        let why = format!("no answer within {limit:?} (tools.mcp_start_ms)");
-                        Err(failed(ToolErrorKind::Timeout, why))
-                    }
-                }
-            }
-        };
-        self.listing.get(&self.endpoint, serves, make).await
+impl Listing {
+    /// Whether it is of the session with this count of changes, and nothing has changed since.
+    pub(super) fn holds(&self, changes: &Arc<AtomicU64>) -> bool {
+        Arc::ptr_eq(&self.changes, changes)
+            && self.at_change == changes.load(Ordering::SeqCst)
+            && self.made.elapsed() < HOLDS
     }
 }
 
-async fn list(session: Session, most_bytes: usize) -> Result<Listing, (ToolErrorKind, String)> {
+/// Asks for all pages of the list.
+///
+/// # Errors
+/// What went wrong, in the words of the server's or ours.
+pub(super) async fn list(
+    session: Session,
+    most_bytes: usize,
+) -> Result<Listing, (ToolErrorKind, String)> {
     let changes = session.service().changes.clone();
     // Read first: a change that comes while the pages do makes the list old.
     let at_change = changes.load(Ordering::SeqCst);
@@ -68,7 +52,7 @@ async fn list(session: Session, most_bytes: usize) -> Result<Listing, (ToolError
     for _ in 0..MOST_PAGES {
         let params = PaginatedRequestParams::default().with_cursor(cursor.take());
         let page = session.list_tools(Some(params)).await;
-        let page = page.map_err(|error| (super::kind(&error), super::said(&error)))?;
+        let page = page.map_err(|error| (kind(&error), said(&error)))?;
         for tool in page.tools {
             bytes += serde_json::to_vec(&tool).map_or(0, |text| text.len());
             tools.push(tool);

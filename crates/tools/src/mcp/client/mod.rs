@@ -2,7 +2,9 @@
 //! and streamable HTTP. Sessions are shared by all tools of a server, opened ahead or
 //! at the first call, and again when they broke.
 
+mod failure;
 mod greeting;
+mod handler;
 mod listing;
 mod names;
 mod session;
@@ -18,10 +20,10 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, Conte
 use rmcp::service::ServiceError;
 use serde_json::Value as Json;
 
-use crate::defined::Given;
 use crate::http::too_large;
-use crate::parameters;
+use crate::parameters::{self, Given};
 use crate::returns::Returns;
+use failure::{http_failure, kind, said};
 pub(crate) use greeting::Patience;
 pub(crate) use session::Server;
 
@@ -191,7 +193,7 @@ fn text_of(content: &[ContentBlock]) -> Option<String> {
 
 fn failed(server: &Server, error: &ServiceError) -> ToolError {
     if let ServiceError::TransportSend(error) = error
-        && let Some(known) = session::http_failure(error)
+        && let Some(known) = http_failure(error)
     {
         return known;
     }
@@ -200,21 +202,5 @@ fn failed(server: &Server, error: &ServiceError) -> ToolError {
         kind: kind(error),
         message: format!("{}: {}{}", server.endpoint, said, server.last_words()),
         for_model: format!("the tool failed: {said}"),
-    }
-}
-
-fn kind(error: &ServiceError) -> ToolErrorKind {
-    match error {
-        ServiceError::McpError(_) => ToolErrorKind::Remote,
-        ServiceError::Timeout { .. } => ToolErrorKind::Timeout,
-        ServiceError::UnexpectedResponse => ToolErrorKind::Protocol,
-        _ => ToolErrorKind::Transport,
-    }
-}
-
-fn said(error: &ServiceError) -> String {
-    match error {
-        ServiceError::McpError(error) => error.message.to_string(),
-        other => other.to_string(),
     }
 }

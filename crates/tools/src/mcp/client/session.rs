@@ -2,50 +2,26 @@
 
 use std::fmt;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quillet_core::tool::{ToolError, ToolErrorKind};
-use rmcp::ClientHandler;
-use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, RoleClient,
-    RunningService,
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RoleClient, RunningService,
 };
-use rmcp::transport::streamable_http_client::{
-    StreamableHttpClientTransportConfig, StreamableHttpError,
-};
-use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport, TokioChildProcess};
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, Command};
 
+use super::failure::http_failure;
 use super::greeting::{Greeting, Patience};
-use super::listing::Listing;
-use super::sse::{SseTransport, Unsent};
+use super::handler::{Client, Session, client};
+use super::listing::{Listing, list};
+use super::sse::SseTransport;
 use crate::config::McpWire;
-use crate::http::{self, Http};
+use crate::http::Http;
 use crate::mcp::Endpoint;
-
-pub(crate) type Session = Arc<RunningService<RoleClient, Client>>;
-
-/// What we are towards a server.
-#[derive(Debug)]
-pub(crate) struct Client {
-    config: ClientConfig,
-    /// How often the server said that its tools changed.
-    pub(crate) changes: Arc<AtomicU64>,
-}
-
-impl ClientHandler for Client {
-    fn get_info(&self) -> ClientConfig {
-        self.config.clone()
-    }
-
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changes.fetch_add(1, Ordering::SeqCst);
-    }
-}
 
 /// A server and its session; shared by all tools that name it. Dropping the
 /// last of them ends the session and the program.
@@ -96,6 +72,33 @@ impl Server {
                 tracing::warn!(%error, "an MCP server does not answer; it is tried again when it is needed");
             }
         });
+    }
+
+    /// The tools that the server has now: listed again after a new session, a
+    /// notice that they changed, or a minute.
+    pub(crate) async fn listing(self: &Arc<Self>) -> Result<Arc<Listing>, ToolError> {
+        let session = self.session().await?;
+        let changes = session.service().changes.clone();
+        let serves = |listing: &Arc<Listing>| listing.holds(&changes);
+        let make = || {
+            let (endpoint, limit) = (self.endpoint.clone(), self.patience.start);
+            let listing = list(session.clone(), self.response_bytes);
+            async move {
+                let listed = tokio::time::timeout(limit, listing).await;
+                let failed = |kind, why: String| {
+                    ToolError::new(kind, format!("{endpoint} did not list its tools: {why}"))
+                };
+                match listed {
+                    Ok(Ok(listing)) => Ok(Arc::new(listing)),
+                    Ok(Err((kind, why))) => Err(failed(kind, why)),
+                    Err(_) => {
+                        let why = format!("no answer within {limit:?} (tools.mcp_start_ms)");
+                        Err(failed(ToolErrorKind::Timeout, why))
+                    }
+                }
+            }
+        };
+        self.listing.get(&self.endpoint, serves, make).await
     }
 
     /// Opens a session, as a task of its own: it does not borrow the server,
@@ -154,31 +157,6 @@ impl From<ClientInitializeError> for Start {
             return Start::Known(known);
         }
         Start::Failed(crate::network::whole_story(&error))
-    }
-}
-
-/// What the HTTP client said; the wrappers around it do not name it as their cause.
-pub(super) fn http_failure(error: &DynamicTransportError) -> Option<ToolError> {
-    if let Some(Unsent(known)) = error.error.downcast_ref() {
-        return Some(known.clone());
-    }
-    match error.error.downcast_ref()? {
-        StreamableHttpError::<reqwest::Error>::Client(error) => {
-            Some(http::failed(error, error.url()))
-        }
-        _ => None,
-    }
-}
-
-/// The handshake that servers of every age understand; the newest revision
-/// has none, and its servers still answer this one.
-fn client() -> Client {
-    let mut config = ClientConfig::default();
-    config.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
-    config.client_info = Implementation::new("quillet", env!("CARGO_PKG_VERSION"));
-    Client {
-        config,
-        changes: Arc::default(),
     }
 }
 

@@ -15,10 +15,10 @@ use super::names::Names;
 use crate::Tools;
 use crate::config::McpWire;
 use crate::deadline::Limit;
+use crate::headers::secret_headers;
 use crate::http::checked_url;
 use crate::mcp::wanted::{McpType, Wanted, warning};
 use crate::mcp::{Endpoint, McpServers, McpTools};
-use crate::module::secret_headers;
 
 impl Tools {
     /// Connects to the servers and lists their tools. `taken` are the names that

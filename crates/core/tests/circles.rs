@@ -1,0 +1,298 @@
+//! The files of a crate use each other one way, so that each can be read, tested and moved with
+//! those alone that it stands on. To declare a module (`mod`) or to hand something on (`pub use`)
+//! is not to use it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+
+/// The circles that there still are: the crate, the first module of the circle, how many modules.
+/// A new one is to be opened, as a rule by moving what two files share into a file of its own.
+/// The list only gets shorter.
+const CIRCLES: &[(&str, &str, usize)] = &[
+    ("cli", "", 5),
+    ("cli", "braces", 3),
+    ("cli", "command::lsp", 2),
+    ("cli", "command::test", 5),
+    ("fake-provider", "asked", 8),
+    ("host", "agent::assemble", 5),
+    ("llm", "http", 2),
+    ("llm", "protocol::anthropic", 7),
+    ("llm", "protocol::gemini", 5),
+    ("llm", "protocol::openai_chat", 6),
+    ("llm", "protocol::openai_responses", 5),
+    ("llm", "provider", 2),
+    ("quillet", "error", 6),
+    ("script", "answer", 6),
+    ("script", "answer::input", 38),
+    ("script", "argument", 2),
+    ("script", "call::listen", 2),
+    ("script", "editor::define", 2),
+    ("script", "editor::marks", 3),
+    ("script", "expression", 9),
+    ("script", "expression::lexer", 2),
+    ("script", "js::error", 2),
+    ("script", "library::check", 10),
+    ("script", "pattern", 3),
+    ("script", "reader", 3),
+    ("server", "api", 2),
+    ("server", "api::body", 38),
+    ("server", "auth", 2),
+    ("server", "connection", 2),
+    ("sql", "chain::context", 2),
+    ("sql", "database", 37),
+    ("sql", "export", 9),
+    ("sql", "files", 7),
+    ("sql", "rank", 4),
+    ("sql", "rank::split", 2),
+    ("sql", "service", 4),
+    ("sql", "tools", 2),
+    ("sql", "tunnel", 2),
+    ("store", "knowledge", 2),
+    ("template", "convert", 6),
+    ("template", "convert::write", 8),
+    ("template", "format::fstring", 3),
+    ("template", "format::go::ast", 40),
+    ("template", "format::handlebars", 6),
+    ("template", "format::handlebars::ast", 3),
+    ("template", "format::handlebars::expression", 3),
+    ("template", "format::jinja", 19),
+    ("template", "format::liquid", 17),
+    ("template", "format::mustache", 3),
+    ("template", "format::python::number", 2),
+    ("template", "format::semantic_kernel", 6),
+    ("template", "format::semantic_kernel::chat", 3),
+    ("template", "jobs", 2),
+    ("template", "pass", 2),
+    ("yaml", "mapping", 3),
+];
+
+/// A path: of a module below its crate, or as it is written.
+type Name = Vec<String>;
+
+/// What a file says of others.
+#[derive(Default)]
+struct File {
+    uses: Vec<Name>,
+    /// The names that it imports, and their paths.
+    imports: BTreeMap<String, Name>,
+    /// The names that it hands on.
+    exports: BTreeMap<String, Name>,
+}
+
+impl File {
+    fn read(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut rest = tokens.as_slice();
+        let mut is_public = false;
+        while let Some((token, after)) = rest.split_first() {
+            rest = after;
+            let word = token.to_string();
+            match (token, word.as_str()) {
+                // `pub(in crate::export)` names a module and uses nothing of it.
+                (TokenTree::Group(_), _) if is_public => {}
+                (TokenTree::Group(group), _) => self.read(group.stream()),
+                (_, "pub") => is_public = true,
+                (_, "use") if !starts(rest, "<") => {
+                    let (tree, after) = rest.split_at(end(rest, is_end));
+                    for (name, path) in branches(tree, &[]) {
+                        if is_public {
+                            self.exports.insert(name, path);
+                        } else {
+                            self.uses.push(path.clone());
+                            self.imports.insert(name, path);
+                        }
+                    }
+                    (rest, is_public) = (after, false);
+                }
+                (_, "#") if starts(rest, "[cfg (test)]") => {
+                    rest = &rest[1..];
+                    rest = &rest[end(rest, is_body)..];
+                    rest = rest.get(1..).unwrap_or_default();
+                }
+                (TokenTree::Ident(_), _) => {
+                    let mut path = vec![word];
+                    while let [colon, _, TokenTree::Ident(next), after @ ..] = rest
+                        && is_joint(colon)
+                    {
+                        path.push(next.to_string());
+                        rest = after;
+                    }
+                    self.uses.extend((path.len() > 1).then_some(path));
+                    is_public = false;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn starts(tokens: &[TokenTree], with: &str) -> bool {
+    tokens
+        .first()
+        .is_some_and(|first| first.to_string() == with)
+}
+
+fn end(tokens: &[TokenTree], is_end: fn(&TokenTree) -> bool) -> usize {
+    tokens.iter().position(is_end).unwrap_or(tokens.len())
+}
+
+fn is_end(token: &TokenTree) -> bool {
+    token.to_string() == ";"
+}
+
+fn is_body(token: &TokenTree) -> bool {
+    is_end(token)
+        || matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace)
+}
+
+fn is_joint(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(colon) if colon.as_char() == ':' && colon.spacing() == Spacing::Joint)
+}
+
+/// The paths of a `use`, and the names that they get.
+fn branches(tree: &[TokenTree], start: &[String]) -> Vec<(String, Name)> {
+    let mut found = Vec::new();
+    for part in tree.split(|token| token.to_string() == ",") {
+        let (mut path, mut name) = (start.to_vec(), None);
+        for token in part {
+            match (token, token.to_string().as_str()) {
+                (TokenTree::Group(group), _) => {
+                    let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+                    found.extend(branches(&inner, &path));
+                    path.clear();
+                }
+                (_, "as") => name = path.last().cloned(),
+                (_, "self") if !path.is_empty() => {}
+                (TokenTree::Ident(_), word) if name.is_some() => name = Some(word.to_owned()),
+                (TokenTree::Ident(_), word) => path.push(word.to_owned()),
+                _ => {}
+            }
+        }
+        let name = name.or_else(|| path.last().cloned());
+        found.extend(name.map(|name| (name, path)));
+    }
+    found
+}
+
+/// The modules of a crate.
+#[derive(Default)]
+struct Modules(BTreeMap<Name, File>);
+
+impl Modules {
+    fn load(&mut self, folder: &Path, module: &Name) {
+        for entry in std::fs::read_dir(folder).expect("sources can be listed") {
+            let path = entry.expect("sources can be listed").path();
+            let mut inner = module.clone();
+            match &*path.file_stem().unwrap_or_default().to_string_lossy() {
+                "lib" | "main" | "mod" => {}
+                name => inner.push(name.to_owned()),
+            }
+            if path.is_dir() {
+                self.load(&path, &inner);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = std::fs::read_to_string(&path).expect("sources are UTF-8");
+                let tokens = text.parse().expect("sources are Rust");
+                self.0.entry(inner).or_default().read(tokens);
+            }
+        }
+    }
+
+    /// The module that a path in another leads to, through what modules hand on.
+    fn find(&self, at: &[String], path: &[String]) -> Option<&Name> {
+        let ups = path.iter().take_while(|step| *step == "super").count();
+        let (base, path) = match path.first()?.as_str() {
+            "crate" => (&[][..], &path[1..]),
+            "self" => (at, &path[1..]),
+            "super" => (&at[..at.len().checked_sub(ups)?], &path[ups..]),
+            child if self.0.contains_key(&[at, &[child.to_owned()]].concat()) => (at, path),
+            _ => return None,
+        };
+        let path = [base, path].concat();
+        let mut known = path.len();
+        while !self.0.contains_key(&path[..known]) {
+            known -= 1;
+        }
+        let (module, file) = self.0.get_key_value(&path[..known])?;
+        let export = path.get(known).and_then(|name| file.exports.get(name));
+        let further = export.and_then(|export| {
+            let path = [export, &path[known + 1..]].concat();
+            self.find(module, &path)
+        });
+        further.or(Some(module))
+    }
+
+    /// Which modules each uses.
+    fn arrows<'a>(&'a self) -> BTreeMap<&'a Name, BTreeSet<&'a Name>> {
+        let of = |(module, file): (&'a Name, &File)| {
+            let found = file.uses.iter().filter_map(|path| {
+                let name = &path[0];
+                match file.imports.get(name).or(file.exports.get(name)) {
+                    Some(full) => self.find(module, &[full, &path[1..]].concat()),
+                    None => self.find(module, path),
+                }
+            });
+            (module, found.filter(|other| *other != module).collect())
+        };
+        self.0.iter().map(of).collect()
+    }
+}
+
+/// All that the arrows lead to from one module on.
+fn reach<'a>(arrows: &BTreeMap<&'a Name, BTreeSet<&'a Name>>, from: &Name) -> BTreeSet<&'a Name> {
+    let mut reached = BTreeSet::new();
+    let mut next: Vec<&Name> = arrows[from].iter().copied().collect();
+    while let Some(module) = next.pop() {
+        if reached.insert(module) {
+            next.extend(&arrows[module]);
+        }
+    }
+    reached
+}
+
+/// The circles of a crate, each with all of its modules.
+fn circles(sources: &Path) -> BTreeSet<Vec<String>> {
+    let mut modules = Modules::default();
+    modules.load(sources, &Name::new());
+    let arrows = modules.arrows();
+    let mut reached = BTreeMap::new();
+    for module in arrows.keys() {
+        reached.insert(*module, reach(&arrows, module));
+    }
+    let circle = |(module, beyond): (&&Name, &BTreeSet<&Name>)| -> Vec<String> {
+        let back = beyond
+            .iter()
+            .filter(|other| reached[**other].contains(module));
+        back.map(|name| name.join("::")).collect()
+    };
+    let all = reached.iter().map(circle);
+    all.filter(|circle| !circle.is_empty()).collect()
+}
+
+#[test]
+fn files_form_no_circles() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(crates).expect("crates can be listed") {
+        let entry = entry.expect("crates can be listed");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        for circle in circles(&entry.path().join("src")) {
+            found.insert((name.clone(), circle[0].clone(), circle.len()), circle);
+        }
+    }
+    let owned = |(name, first, files): &(&str, &str, usize)| {
+        ((*name).to_owned(), (*first).to_owned(), *files)
+    };
+    let listed: BTreeSet<(String, String, usize)> = CIRCLES.iter().map(owned).collect();
+    let new = found.iter().filter(|(circle, _)| !listed.contains(circle));
+    let new: Vec<String> = new.map(|found| format!("{found:?}")).collect();
+    let gone: Vec<_> = listed
+        .iter()
+        .filter(|circle| !found.contains_key(circle))
+        .collect();
+    assert!(
+        new.is_empty() && gone.is_empty(),
+        "circles that are not in the list, with their modules: {new:#?}\nand in the list only: {gone:#?}"
+    );
+}

@@ -1,0 +1,50 @@
+//! Reading a stored definition, which is JSON: what is wrong with it, and where.
+
+use quillet_core::{Diagnostic, Position, Span};
+use serde_json::{Map as Object, Value as Tree};
+
+/// A definition that was read, with its warnings, or everything that is wrong with it.
+pub type Checked<T> = Result<(T, Vec<Diagnostic>), Vec<Diagnostic>>;
+
+/// Reads a JSON object and says where it is broken.
+pub(crate) fn parse_object(
+    source: &str,
+    text: &str,
+) -> Result<Object<String, Tree>, Vec<Diagnostic>> {
+    let broken = |message: String| Diagnostic::error("definition.json", source, message);
+    match serde_json::from_str(text) {
+        Ok(Tree::Object(object)) => Ok(object),
+        Ok(_) => Err(vec![broken("the definition must be a JSON object".into())]),
+        Err(error) => {
+            let mut found = broken(format!("not JSON: {error}"));
+            found.position = Some(Position {
+                line: error.line().max(1),
+                column: error.column().max(1),
+            });
+            Err(vec![found])
+        }
+    }
+}
+
+/// A finding at the place of a key, found by its text: serde keeps no places,
+/// and the first `"key"` followed by a colon is nearly always the one meant.
+pub(crate) fn located(
+    code: &'static str,
+    source: &str,
+    text: &str,
+    key: &str,
+    message: String,
+) -> Diagnostic {
+    let found = Diagnostic::error(code, source, message);
+    let quoted = format!("\"{key}\"");
+    match text.find(&quoted) {
+        Some(start) => found.at(
+            text,
+            Span {
+                start,
+                end: start + quoted.len(),
+            },
+        ),
+        None => found,
+    }
+}

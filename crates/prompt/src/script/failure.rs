@@ -1,0 +1,31 @@
+//! Why a script failed.
+
+use std::fmt;
+
+use quillet_core::chat::ModelError;
+use quillet_core::{Diagnostic, ErrorCode};
+
+/// The error of a script.
+#[derive(Clone, Debug)]
+pub struct ScriptFailure {
+    /// The script that was run.
+    pub id: String,
+    /// Stable code, such as `script.input`.
+    pub code: ErrorCode,
+    /// All findings; the first says what ended the run.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Scripts that were being run, outermost first.
+    pub chain: Vec<String>,
+    /// The provider's failure, where that was it.
+    pub model: Option<ModelError>,
+}
+
+impl fmt::Display for ScriptFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "script {:?}: ", self.id)?;
+        match self.diagnostics.first() {
+            Some(first) => first.fmt(f),
+            None => self.code.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The contract with whoever runs scripts: a job in, events out.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+
+use futures_util::Stream;
+use quillet_core::chat::{ChatOptions, ModelError, ModelErrorKind, Usage};
+use quillet_core::{Diagnostic, Map, Message, Value};
+use serde::Serialize;
+
+use super::stored::StoredScript;
+use crate::error::ServiceError;
+use crate::snapshot::Snapshot;
+
+/// Prompts that call scripts that call prompts: how deep. A script's own calls of
+/// scripts are bounded by its runner.
+const MOST_DEPTH: usize = 16;
+
+/// Runs stored scripts.
+pub trait ScriptRunner: Send + Sync + fmt::Debug {
+    /// Runs one. Nothing happens before the stream is polled, and everything ends when it
+    /// is dropped. The last event is [`ScriptEvent::Ended`], or a failure.
+    fn run(&self, job: ScriptJob) -> ScriptStream;
+}
+
+/// One run of a stored script.
+#[derive(Clone, Debug)]
+pub struct ScriptJob {
+    /// The id of the script.
+    pub id: Arc<str>,
+    /// The script.
+    pub script: StoredScript,
+    /// Every definition that the run may see.
+    pub snapshot: Arc<Snapshot>,
+    /// What it is given, by name.
+    pub arguments: Map,
+    /// What the user says: the input of index 0, or else a message.
+    pub question: Option<String>,
+    /// The conversation before that.
+    pub history: Vec<Message>,
+    /// The model that answers where the request names one.
+    pub model: Option<String>,
+    /// How it is to answer, where the request says so.
+    pub options: ChatOptions,
+    /// Whether somebody reads the answer piece by piece.
+    pub stream: bool,
+    /// Only reports which requests it would make.
+    pub dry: bool,
+    /// How many prompts and scripts of this service have called each other so far.
+    pub depth: usize,
+    /// The request that it belongs to, for logs.
+    pub request_id: String,
+}
+
+/// The runner of a service's scripts, once it has one.
+#[derive(Debug, Default)]
+pub(crate) struct Scripts(OnceLock<Arc<dyn ScriptRunner>>);
+
+impl Scripts {
+    /// Has scripts run by this runner; the first that is given stays.
+    pub(crate) fn run_with(&self, runner: Arc<dyn ScriptRunner>) {
+        let _ = self.0.set(runner);
+    }
+
+    /// Runs a script.
+    ///
+    /// # Errors
+    /// There is no runner, or prompts and scripts call each other too deep.
+    pub(crate) fn run(&self, job: ScriptJob) -> Result<ScriptStream, ServiceError> {
+        if job.depth >= MOST_DEPTH {
+            let id = job.id.to_string();
+            let most = MOST_DEPTH;
+            return Err(ServiceError::Depth { id, most });
+        }
+        match self.0.get() {
+            Some(runner) => Ok(runner.run(job)),
+            None => {
+                let message = "no runner of scripts is set up here";
+                Err(ModelError::new(ModelErrorKind::Configuration, message).into())
+            }
+        }
+    }
+}
+
+/// The events of a running script.
+pub type ScriptStream = Pin<Box<dyn Stream<Item = Result<ScriptEvent, ServiceError>> + Send>>;
+
+/// An event of a running script.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScriptEvent {
+    /// A piece of the result's text. All pieces together are a beginning of it.
+    Text(String),
+    /// A piece of the model's visible reasoning.
+    Reasoning(String),
+    /// A piece of what a model says on the way: no part of the result.
+    Said {
+        /// The role that says it.
+        role: String,
+        /// The piece.
+        text: String,
+    },
+    /// A line that the script prints.
+    Printed(String),
+    /// A tool is called.
+    ToolCall {
+        /// Its name.
+        name: String,
+        /// Its arguments.
+        arguments: Value,
+    },
+    /// A call of a tool has ended.
+    ToolResult {
+        /// Its name.
+        name: String,
+        /// What it gave, or its failure in words.
+        result: Result<Value, String>,
+    },
+    /// A request to a model: the messages.
+    Request(Vec<Message>),
+    /// Something that the author should know.
+    Warning(Diagnostic),
+    /// The script has ended well.
+    Ended(Box<ScriptOutcome>),
+}
+
+/// The result of a script's run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScriptOutcome {
+    /// The result; nothing where the script has none.
+    pub value: Value,
+    /// Tokens of all calls of models.
+    pub usage: Usage,
+    /// Calls of models.
+    pub model_calls: u64,
+    /// How the forms of answers were enforced, in order.
+    pub enforced: Vec<Enforced>,
+    /// What the author should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl ScriptOutcome {
+    /// The result as text: a text as it is, anything else as JSON.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match &self.value {
+            Value::Null => String::new(),
+            Value::Str(text) => text.to_string(),
+            other => quillet_core::json::to_string(other),
+        }
+    }
+}
+
+/// How the form of an answer was enforced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Enforced {
+    /// The variable that the answer went to.
+    pub variable: String,
+    /// The form: `choice`, `schema`, `json`, `yaml`, `nobj`.
+    pub constraint: &'static str,
+    /// What enforced it: `provider` or `check`.
+    pub by: &'static str,
+    /// How often the model was asked again.
+    pub repairs: u32,
+    /// Whether the answer has the form.
+    pub kept: bool,
+}

@@ -1,0 +1,88 @@
+//! A script as a template calls it: `{{script "ID" …}}`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use quillet_core::store::Kind;
+use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
+use quillet_core::{BoxFuture, Map, Value};
+
+use super::answer::value;
+use super::request::job;
+use super::run::Scripts;
+use super::stored::StoredScript;
+use crate::input::Input;
+use crate::snapshot::Snapshot;
+
+/// A script as a template calls it: `{{script "ID" …}}`.
+pub(crate) struct ScriptTool<'a> {
+    scripts: &'a Scripts,
+    snapshot: &'a Arc<Snapshot>,
+    id: String,
+    script: &'a StoredScript,
+    depth: usize,
+    dry: bool,
+}
+
+impl<'a> ScriptTool<'a> {
+    /// The script of that id.
+    ///
+    /// # Errors
+    /// There is none, it is broken, or it is a template.
+    pub(crate) fn new(
+        scripts: &'a Scripts,
+        snapshot: &'a Arc<Snapshot>,
+        id: &str,
+        depth: usize,
+        dry: bool,
+    ) -> Result<Self, String> {
+        let entry = snapshot
+            .prompt(id)
+            .and_then(|known| known.usable(Kind::Prompt));
+        let entry = entry.map_err(|error| error.to_string())?;
+        let script = entry.script();
+        let script = script.ok_or_else(|| format!("the prompt {id:?} is no script"))?;
+        Ok(ScriptTool {
+            scripts,
+            snapshot,
+            id: id.to_owned(),
+            script,
+            depth: depth + 1,
+            dry,
+        })
+    }
+}
+
+impl fmt::Debug for ScriptTool<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptTool")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tool for ScriptTool<'_> {
+    fn spec(&self) -> &ToolSpec {
+        &self.script.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let input = Input {
+                depth: self.depth,
+                dry: self.dry,
+                ..Input::new(&arguments, &context.request_id)
+            };
+            let job = job(&self.id, self.script, self.snapshot, &input);
+            let result = match self.scripts.run(job) {
+                Ok(run) => value(run).await,
+                Err(error) => Err(error),
+            };
+            result.map_err(|error| error.for_caller())
+        })
+    }
+}

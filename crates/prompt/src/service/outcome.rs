@@ -1,0 +1,54 @@
+//! What the service answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::chat::{ChatOptions, ChatStream};
+
+use crate::error::ToolFailure;
+use crate::explain::Explanation;
+use crate::messages::RenderedPrompt;
+use crate::names::{Absent, Unused};
+use crate::script::DryRun;
+
+/// A render that succeeded.
+#[derive(Clone, Debug)]
+pub struct RenderOutcome {
+    /// The text or the messages.
+    pub prompt: RenderedPrompt,
+    /// The model that the prompt was written for, if it says so.
+    pub model: Option<String>,
+    /// How that model is to answer.
+    pub options: Arc<ChatOptions>,
+    /// Tool calls that failed and left their defaults.
+    pub failures: Vec<ToolFailure>,
+    /// Tool calls that were made, those included.
+    pub calls: usize,
+    /// Whether the store is away and shared variables may be old.
+    pub stale: bool,
+    /// How long it took, tool calls included.
+    pub time: Duration,
+    /// Of a script: which requests it would make, as far as that is known.
+    pub dry_run: Option<DryRun>,
+    /// Variables of the request that the prompt neither declares nor uses.
+    pub unused: Vec<Unused>,
+    /// Variables that a prompt file uses and does not declare, and nobody gave.
+    pub absent: Vec<Absent>,
+    /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
+    pub explanation: Option<Box<Explanation>>,
+}
+
+/// A model that has begun to answer.
+#[allow(missing_debug_implementations, reason = "holds a stream")]
+pub struct ChatOutcome {
+    /// The answer. Dropping it ends the call to the provider.
+    pub stream: ChatStream,
+    /// Tool calls of the render that failed and left their defaults.
+    pub failures: Vec<ToolFailure>,
+    /// Variables of the request that the prompt neither declares nor uses.
+    pub unused: Vec<Unused>,
+    /// Variables that a prompt file uses and does not declare, and nobody gave.
+    pub absent: Vec<Absent>,
+    /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
+    pub explanation: Option<Box<Explanation>>,
+}

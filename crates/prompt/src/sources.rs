@@ -1,0 +1,119 @@
+//! The sources that a prompt compiles from.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use crate::definition::Prompt;
+
+/// Everything that decides what a prompt compiles to. Compared by content, with
+/// the hash taken once.
+#[derive(Debug)]
+pub(crate) struct SourceSet {
+    pub(crate) prompt: Arc<Prompt>,
+    /// Templates of other prompts.
+    called: Box<[Called]>,
+    hash: u64,
+}
+
+/// The template of another prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Called {
+    /// The name that it is called by.
+    pub(crate) name: Arc<str>,
+    pub(crate) text: Arc<str>,
+    /// The prompt that it is the template of.
+    pub(crate) owner: Arc<str>,
+}
+
+impl SourceSet {
+    pub(crate) fn new(prompt: &Arc<Prompt>, called: &[Called]) -> Self {
+        let key = (
+            &prompt.id,
+            &prompt.format,
+            prompt.missing,
+            prompt.messages,
+            &prompt.trusted,
+            prompt.trusted_results,
+            prompt.templates(),
+            called,
+        );
+        SourceSet {
+            hash: foldhash::quality::FixedState::default().hash_one(key),
+            prompt: prompt.clone(),
+            called: called.into(),
+        }
+    }
+
+    /// The prompt that a source of that name is the template of.
+    pub(crate) fn owner(&self, source: &str) -> Option<&str> {
+        let own = self.prompt.templates();
+        if own.iter().any(|(name, _)| name == source) {
+            return Some(&self.prompt.id);
+        }
+        let called = self.called.iter().find(|known| &*known.name == source);
+        called.map(|called| &*called.owner)
+    }
+
+    /// Name and text of a source, by its place among those that were compiled.
+    pub(crate) fn text(&self, source: usize) -> Option<(String, &str)> {
+        let mut own = self.prompt.templates();
+        if source < own.len() {
+            let (name, text) = own.swap_remove(source);
+            return Some((name, text));
+        }
+        let called = self.called.get(source - own.len())?;
+        Some((called.name.to_string(), &called.text))
+    }
+
+    /// The texts of all sources.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let own = self.prompt.templates().into_iter();
+        let own = own.map(|(_, text)| &**text);
+        own.chain(self.called().map(|(_, text)| text))
+    }
+
+    /// The other prompts whose templates take part, each once.
+    pub(crate) fn owners(&self) -> Vec<&str> {
+        let mut owners: Vec<&str> = Vec::new();
+        for source in &self.called {
+            if !owners.contains(&&*source.owner) {
+                owners.push(&source.owner);
+            }
+        }
+        owners
+    }
+
+    /// Names and texts of the templates that come from other prompts.
+    pub(crate) fn called(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.called
+            .iter()
+            .map(|source| (&*source.name, &*source.text))
+    }
+
+    fn has(&self, other: &Prompt) -> bool {
+        let one = &*self.prompt;
+        one.id == other.id
+            && one.format == other.format
+            && one.missing == other.missing
+            && one.messages == other.messages
+            && one.trusted == other.trusted
+            && one.trusted_results == other.trusted_results
+            && one.body == other.body
+    }
+}
+
+impl PartialEq for SourceSet {
+    fn eq(&self, other: &Self) -> bool {
+        let same =
+            || self.hash == other.hash && self.called == other.called && self.has(&other.prompt);
+        std::ptr::eq(self, other) || same()
+    }
+}
+
+impl Eq for SourceSet {}
+
+impl Hash for SourceSet {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}

@@ -1,0 +1,87 @@
+//! What built-in tools have in common: arguments are checked, and time is kept.
+
+use std::sync::Arc;
+
+use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::{BoxFuture, Map, Value};
+use serde_json::{Value as Json, json};
+
+use crate::deadline::Limit;
+use crate::parameters::Parameters;
+
+/// What a built-in tool does with arguments that fit its schema.
+pub(crate) trait Work: Send + Sync + std::fmt::Debug {
+    fn run<'a>(&'a self, arguments: &'a Map) -> BoxFuture<'a, Result<Value, ToolError>>;
+}
+
+/// What a built-in tool is called and takes. Made once, since compiling a schema
+/// costs more than a request for the tool should.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    spec: ToolSpec,
+    parameters: Parameters,
+}
+
+impl Shape {
+    /// The shape of a tool with these properties as its arguments, those in
+    /// `required` without a default.
+    pub(crate) fn new(name: &str, description: &str, properties: &Json, required: &[&str]) -> Self {
+        let schema = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+        let parameters = Parameters::compile(&schema);
+        Shape {
+            spec: ToolSpec {
+                name: name.to_owned(),
+                description: description.to_owned(),
+                parameters: schema,
+                ..ToolSpec::default()
+            },
+            parameters: parameters.expect("schemas of built-in tools are constants"),
+        }
+    }
+}
+
+/// A built-in tool: checks arguments and keeps time around its work.
+#[derive(Debug)]
+struct Builtin<W> {
+    shape: &'static Shape,
+    limit: Limit,
+    work: W,
+}
+
+/// A built-in tool that does this.
+pub(crate) fn tool(
+    shape: &'static Shape,
+    limit: Limit,
+    work: impl Work + 'static,
+) -> Arc<dyn Tool> {
+    Arc::new(Builtin { shape, limit, work })
+}
+
+impl<W: Work> Tool for Builtin<W> {
+    fn spec(&self) -> &ToolSpec {
+        &self.shape.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let tool = self.shape.spec.name.as_str();
+            let arguments = self.shape.parameters.prepare(tool, arguments)?;
+            let left = self.limit.left(context);
+            self.limit.hold(tool, left, self.work.run(&arguments)).await
+        })
+    }
+}
+
+/// A failure that the model reads as a JSON object, as it reads results: `{"error": …}` and what
+/// belongs to it.
+pub(crate) fn failure(kind: ToolErrorKind, message: String, for_model: &Json) -> ToolError {
+    ToolError {
+        kind,
+        message,
+        for_model: for_model.to_string(),
+    }
+}

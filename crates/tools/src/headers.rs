@@ -1,0 +1,50 @@
+//! Headers that operators and authors of definitions write.
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+
+/// Headers whose values never show in logs.
+///
+/// # Errors
+/// The sentence that says which is not a header, or is not the author's to set.
+pub(crate) fn secret_headers<'a>(
+    pairs: impl IntoIterator<Item = (&'a str, &'a SecretString)>,
+) -> Result<HeaderMap, String> {
+    pairs
+        .into_iter()
+        .map(|(name, value)| header(name, value.expose_secret(), true))
+        .collect()
+}
+
+/// The headers of a definition.
+///
+/// # Errors
+/// As [`secret_headers`].
+pub(crate) fn plain_headers(pairs: &[(String, String)]) -> Result<HeaderMap, String> {
+    pairs
+        .iter()
+        .map(|(name, value)| header(name, value, false))
+        .collect()
+}
+
+// Set by the client itself; a second value would let one request look like two.
+const RESERVED: [&str; 6] = [
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "te",
+    "upgrade",
+];
+
+fn header(name: &str, value: &str, secret: bool) -> Result<(HeaderName, HeaderValue), String> {
+    let wrong = |what: &str| format!("{name:?} {what}");
+    let header: HeaderName = name.parse().map_err(|_| wrong("is not a header name"))?;
+    if RESERVED.contains(&header.as_str()) {
+        return Err(wrong("is set by the client itself (leave it out)"));
+    }
+    let mut value =
+        HeaderValue::from_str(value).map_err(|_| wrong("has a value with control characters"))?;
+    value.set_sensitive(secret);
+    Ok((header, value))
+}

@@ -1,0 +1,40 @@
+//! What we are towards a server.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rmcp::ClientHandler;
+use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
+use rmcp::service::{NotificationContext, RoleClient, RunningService};
+
+pub(crate) type Session = Arc<RunningService<RoleClient, Client>>;
+
+/// What we are towards a server.
+#[derive(Debug)]
+pub(crate) struct Client {
+    config: ClientConfig,
+    /// How often the server said that its tools changed.
+    pub(crate) changes: Arc<AtomicU64>,
+}
+
+impl ClientHandler for Client {
+    fn get_info(&self) -> ClientConfig {
+        self.config.clone()
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// The handshake that servers of every age understand; the newest revision
+/// has none, and its servers still answer this one.
+pub(super) fn client() -> Client {
+    let mut config = ClientConfig::default();
+    config.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
+    config.client_info = Implementation::new("quillet", env!("CARGO_PKG_VERSION"));
+    Client {
+        config,
+        changes: Arc::default(),
+    }
+}

@@ -88,9 +88,10 @@ async fn begin(
 async fn load_skill(scope: &Scope, begun: Begun, input: &Map<String, Json>, ledger: &mut Ledger) {
     let name = argument(input, "skill_name");
     let loaded = ledger.skills.load(&name);
-    let answer = match loaded.is_error {
-        true => Err(Failure::arguments(loaded.text)),
-        false => Ok(Value::from(loaded.text)),
+    let answer = if loaded.is_error {
+        Err(Failure::arguments(loaded.text))
+    } else {
+        Ok(Value::from(loaded.text))
     };
     end(scope, begun.done(answer), ledger).await;
     if loaded.newly {

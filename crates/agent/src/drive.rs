@@ -99,10 +99,7 @@ async fn converse(scope: &Scope, mut toolbox: Toolbox, ledger: &mut Ledger) -> E
             Ok(turn) => turn,
             Err(error) => return Ending::Failed(error),
         };
-        cut_in_a_row = match turn.cut_call {
-            true => cut_in_a_row + 1,
-            false => 0,
-        };
+        cut_in_a_row = if turn.cut_call { cut_in_a_row + 1 } else { 0 };
         match step(&turn, last, cut_in_a_row) {
             Step::End if circles => return after_circle(turn.reason, scope.limits.repeated_calls),
             Step::End => return Ending::Finished(turn.reason),

@@ -25,9 +25,12 @@ impl Events {
     pub(crate) async fn send(&self, event: AgentEvent) {
         *self.slot() = Some(event);
         // Nobody has to wake this: taking the event is what polls it again.
-        poll_fn(|_| match self.slot().is_none() {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        poll_fn(|_| {
+            if self.slot().is_none() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
         })
         .await;
     }

@@ -76,9 +76,10 @@ pub(crate) fn skill_names(folder: &Path) -> Vec<String> {
 /// How many skills a folder has, and everything that is wrong with them.
 pub(crate) fn skills(folder: &Path) -> (usize, Vec<Finding>) {
     // A folder may be named by its parent alone.
-    let folder = match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
     };
     let (skills, found) = skill_files::read_folder(folder);
     let finding = |diagnostic: Diagnostic| Finding {

@@ -29,9 +29,10 @@ pub(crate) fn entry(key: Key, definition: String, path: &str) -> Result<Entry, F
 /// The folder that a file is in; `None` for standard input.
 fn folder(path: &str) -> Option<&Path> {
     let folder = Path::new(path).parent().filter(|_| path != "-")?;
-    Some(match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => folder,
+    Some(if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
     })
 }
 

@@ -54,9 +54,12 @@ impl Texts {
                 read.ok().map(|(prompt, _)| Arc::new(prompt))
             }
         };
-        let shown = |name: &str| match is_template {
-            true => definition.origin.to_string(),
-            false => format!("{} ({name})", definition.origin),
+        let shown = |name: &str| {
+            if is_template {
+                definition.origin.to_string()
+            } else {
+                format!("{} ({name})", definition.origin)
+            }
         };
         let templates = prompt.iter().flat_map(|prompt| prompt.templates());
         let templates = templates
@@ -157,9 +160,12 @@ impl Texts {
     /// What the templates can touch, if they compile.
     fn compiled(&self, factory: &TemplateFactory) -> Option<Arc<dyn Template>> {
         let own = self.templates.len();
-        let source = |(index, (name, text))| match index < own {
-            true => Source::new(name, text),
-            false => Source::library(name, text),
+        let source = |(index, (name, text))| {
+            if index < own {
+                Source::new(name, text)
+            } else {
+                Source::library(name, text)
+            }
         };
         let sources: Vec<Source<'_>> = self.sources().enumerate().map(source).collect();
         factory

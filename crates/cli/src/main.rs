@@ -178,9 +178,10 @@ fn log(config: &Settings, command: &Command) {
         // It would complain on standard error, and panic where that is closed.
         .log_internal_errors(false)
         .with_writer(std::io::stderr);
-    match config.is_on(&settings::LOG_JSON) {
-        true => builder.json().init(),
-        false => builder.init(),
+    if config.is_on(&settings::LOG_JSON) {
+        builder.json().init()
+    } else {
+        builder.init()
     }
 }
 
@@ -190,12 +191,13 @@ fn log(config: &Settings, command: &Command) {
 fn quiet(filter: &str) -> String {
     const LIBRARY: &str = "rmcp";
     let wants_all = ["debug", "trace", LIBRARY];
-    match wants_all
+    if wants_all
         .iter()
         .any(|word| filter.to_lowercase().contains(word))
     {
-        true => filter.to_owned(),
-        false => format!("{filter},{LIBRARY}=off"),
+        filter.to_owned()
+    } else {
+        format!("{filter},{LIBRARY}=off")
     }
 }
 

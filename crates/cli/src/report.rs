@@ -11,9 +11,10 @@ pub(crate) fn show(finding: &Finding, colour: bool) -> String {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let renderer = match colour {
-        true => Renderer::styled(),
-        false => Renderer::plain(),
+    let renderer = if colour {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
     };
     let mut group = match place(finding) {
         Some((text, range)) => {

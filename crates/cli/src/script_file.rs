@@ -44,9 +44,10 @@ pub(crate) async fn check(
         path: path.canonicalize().ok(),
         text: source::read(&name)?.into(),
     });
-    let found = match is_fixture(path) {
-        true => fixture(source.clone()).await,
-        false => script(source.clone(), path, search, tools).await,
+    let found = if is_fixture(path) {
+        fixture(source.clone()).await
+    } else {
+        script(source.clone(), path, search, tools).await
     };
     let found = found.unwrap_or_else(|error| error.diagnostics);
     Ok(found

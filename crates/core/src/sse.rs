@@ -149,9 +149,10 @@ impl Frames {
                 .filter(|name| !name.is_empty()),
             data: &self.data,
         };
-        let taken = match frame.data.trim_ascii().is_empty() {
-            true => Ok(()),
-            false => take(frame),
+        let taken = if frame.data.trim_ascii().is_empty() {
+            Ok(())
+        } else {
+            take(frame)
         };
         self.name.clear();
         self.data.clear();

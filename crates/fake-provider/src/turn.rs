@@ -210,9 +210,10 @@ impl Turn {
             .pieces
             .iter()
             .any(|piece| matches!(piece, Piece::Call(_)));
-        self.finish.unwrap_or(match calls {
-            true => Finish::ToolCalls,
-            false => Finish::Stop,
+        self.finish.unwrap_or(if calls {
+            Finish::ToolCalls
+        } else {
+            Finish::Stop
         })
     }
 

@@ -37,9 +37,10 @@ impl Offer for StoredOffer {
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let snapshot = self.service.catalogue().snapshot();
         let model = self.service.model();
-        let result = match model.is_some_and(|model| model.is_configured()) {
-            true => PromptResult::Answer,
-            false => PromptResult::Text,
+        let result = if model.is_some_and(|model| model.is_configured()) {
+            PromptResult::Answer
+        } else {
+            PromptResult::Text
         };
         let stored = snapshot.functions.values().cloned();
         stored.chain(self.service.tools(result)).collect()

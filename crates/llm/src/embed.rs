@@ -231,11 +231,10 @@ impl OpenAiEmbedder {
         let is_odd = |vector: &Vec<f32>| {
             vector.is_empty() || vector.len() != length || vector.iter().any(|x| !x.is_finite())
         };
-        match vectors.iter().any(is_odd) {
-            true => {
-                Err(self.protocol("the vectors are empty, of different lengths or not of numbers"))
-            }
-            false => Ok(vectors),
+        if vectors.iter().any(is_odd) {
+            Err(self.protocol("the vectors are empty, of different lengths or not of numbers"))
+        } else {
+            Ok(vectors)
         }
     }
 

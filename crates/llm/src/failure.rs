@@ -65,12 +65,9 @@ impl Teller {
         if fault.is_connect {
             return self.error(
                 ModelErrorKind::Connect,
-                match self.is_home {
-                    true => format!(
-                        "cannot connect ({cause}); is there a network? behind a proxy, set HTTPS_PROXY"
-                    ),
-                    false => format!("cannot connect ({cause}); is it running? {mend}"),
-                },
+                if self.is_home { format!(
+                    "cannot connect ({cause}); is there a network? behind a proxy, set HTTPS_PROXY"
+                ) } else { format!("cannot connect ({cause}); is it running? {mend}") },
             );
         }
         self.error(
@@ -108,9 +105,10 @@ impl Teller {
         let said = clip(&said);
         let mend = self.mend(status, refusal.kind);
         // A sentence that goes on has no full stop in it.
-        let said = match mend.is_empty() {
-            true => said,
-            false => said.trim_end_matches('.'),
+        let said = if mend.is_empty() {
+            said
+        } else {
+            said.trim_end_matches('.')
         };
         let colon = if said.is_empty() { "" } else { ": " };
         ModelError {
@@ -144,12 +142,13 @@ impl Teller {
     }
 
     fn url_mend(&self) -> String {
-        match self.by_request {
-            true => "check the base URL of the request".to_owned(),
-            false => format!(
+        if self.by_request {
+            "check the base URL of the request".to_owned()
+        } else {
+            format!(
                 "set {} or {}",
                 self.home.url_variable, self.home.url_setting
-            ),
+            )
         }
     }
 

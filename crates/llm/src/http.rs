@@ -242,9 +242,10 @@ impl Checked {
         for address in &found {
             check(&self.allow, host, Some(address.ip())).map_err(io::Error::other)?;
         }
-        match found.is_empty() {
-            true => Err(io::Error::other("the name has no address")),
-            false => Ok(found.into_iter()),
+        if found.is_empty() {
+            Err(io::Error::other("the name has no address"))
+        } else {
+            Ok(found.into_iter())
         }
     }
 }

@@ -194,12 +194,11 @@ impl Intake {
                     tells_usage: self.tells_usage,
                 };
                 let telling = &mut self.telling;
-                let fed = frames.feed(piece, &mut |frame| match reader.pass(&frame, told) {
-                    true => {
+                let fed = frames.feed(piece, &mut |frame| {
+                    if reader.pass(&frame, told) {
                         *telling += 1;
                         Ok(())
-                    }
-                    false => {
+                    } else {
                         *telling += usize::from(!is_ping(&frame));
                         reader.decode(frame, told)
                     }
@@ -237,12 +236,14 @@ impl Intake {
                 };
                 // Half an event at the end is a cut, not a bad event.
                 let mut is_cut = false;
-                let read = frames.rest(&mut |frame| match is_whole(frame.data) {
-                    true => match reader.pass(&frame, told) {
-                        true => Ok(()),
-                        false => reader.decode(frame, told),
-                    },
-                    false => {
+                let read = frames.rest(&mut |frame| {
+                    if is_whole(frame.data) {
+                        if reader.pass(&frame, told) {
+                            Ok(())
+                        } else {
+                            reader.decode(frame, told)
+                        }
+                    } else {
                         is_cut = !b"[DONE]".starts_with(frame.data.trim_ascii());
                         Ok(())
                     }

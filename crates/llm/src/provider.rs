@@ -289,9 +289,10 @@ impl Provider {
         timeouts: Timeouts,
         intake: Intake,
     ) -> Result<Reading, ModelError> {
-        let target = match path == self.target.0 {
-            true => self.target.1.clone(),
-            false => self.endpoint.uri(path)?,
+        let target = if path == self.target.0 {
+            self.target.1.clone()
+        } else {
+            self.endpoint.uri(path)?
         };
         let way = match self.way.get() {
             Some(way) => way,

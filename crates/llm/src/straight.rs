@@ -58,9 +58,10 @@ impl Straight {
         #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
         http.set_tcp_user_timeout(Some(UNACKNOWLEDGED));
         let connector = Connector {
-            way: match secure {
-                true => Way::Secure(HttpsConnector::from((http, certificates()?))),
-                false => Way::Plain(http),
+            way: if secure {
+                Way::Secure(HttpsConnector::from((http, certificates()?)))
+            } else {
+                Way::Plain(http)
             },
             limit: options.connect,
         };

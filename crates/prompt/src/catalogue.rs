@@ -200,9 +200,10 @@ impl Catalogue {
     /// The store does not answer.
     pub async fn sync(&self) -> Result<(), StoreError> {
         self.store.sync().await?;
-        match self.asks.is_caught_up().await {
-            true => Ok(()),
-            false => self.load().await,
+        if self.asks.is_caught_up().await {
+            Ok(())
+        } else {
+            self.load().await
         }
     }
 

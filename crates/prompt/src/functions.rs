@@ -175,9 +175,10 @@ impl Functions for ToolFunctions<'_> {
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
             if let Some(tool) = self.tool(name) {
-                return Ok(match self.dry {
-                    true => tool.spec().default.clone(),
-                    false => self.run(tool.as_ref(), arguments).await,
+                return Ok(if self.dry {
+                    tool.spec().default.clone()
+                } else {
+                    self.run(tool.as_ref(), arguments).await
                 });
             }
             let Some(Value::Str(wanted)) = arguments.positional.first().cloned() else {

@@ -128,9 +128,12 @@ impl<'a> Names<'a> {
                     _ => None,
                 })
         };
-        let is = |known: &str, name: &str| match self.ignores_case() {
-            true => known.eq_ignore_ascii_case(name),
-            false => known == name,
+        let is = |known: &str, name: &str| {
+            if self.ignores_case() {
+                known.eq_ignore_ascii_case(name)
+            } else {
+                known == name
+            }
         };
         let is_used = |name: &str| used().any(|known| is(known, name));
         if given.iter().all(|(name, _)| is_used(name)) {

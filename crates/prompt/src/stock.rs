@@ -199,9 +199,10 @@ impl Stock {
             let place = same.partition_point(|direct| direct.key < key);
             same.insert(place, Direct::read(builder, &id, entry));
         }
-        match same.is_empty() {
-            true => drop(self.direct.remove(&id)),
-            false => drop(self.direct.insert(id.clone(), same)),
+        if same.is_empty() {
+            drop(self.direct.remove(&id))
+        } else {
+            drop(self.direct.insert(id.clone(), same))
         }
         Some(id)
     }

@@ -154,9 +154,10 @@ impl ToolStock {
         if *lower != **name {
             let lower: Arc<str> = lower.into();
             let capitals = self.capitals.entry(lower.clone()).or_default();
-            match self.names.contains_key(name) || self.offered.contains_key(name) {
-                true => drop(capitals.insert(name.clone())),
-                false => drop(capitals.remove(name)),
+            if self.names.contains_key(name) || self.offered.contains_key(name) {
+                capitals.insert(name.clone());
+            } else {
+                capitals.remove(name);
             }
             if capitals.is_empty() {
                 self.capitals.remove(&lower);

@@ -110,9 +110,10 @@ impl Usage {
 
     pub(crate) fn rendered(&self, prompt: &str, time: Duration, succeeded: bool) {
         self.prompts.count(prompt, |renders| {
-            let outcome = match succeeded {
-                true => &renders.succeeded,
-                false => &renders.failed,
+            let outcome = if succeeded {
+                &renders.succeeded
+            } else {
+                &renders.failed
             };
             outcome.fetch_add(1, Ordering::Relaxed);
             renders.micros.fetch_add(micros(time), Ordering::Relaxed);

@@ -139,9 +139,10 @@ impl Validator {
     fn finding(&self, error: &ValidationError<'_>) -> Finding {
         Finding {
             pointer: error.instance_path().to_string(),
-            message: match self.masked {
-                true => error.masked().to_string(),
-                false => error.to_string(),
+            message: if self.masked {
+                error.masked().to_string()
+            } else {
+                error.to_string()
             },
             kind: kind(error.kind()),
         }

@@ -20,9 +20,10 @@ fn main() -> ExitCode {
         eprintln!("usage: cases [-v] [--only ID] [--feature N] FILE…");
         return ExitCode::from(2);
     };
-    match run(&wish) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if run(&wish) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

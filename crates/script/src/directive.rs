@@ -95,9 +95,10 @@ impl DirectiveSpec {
             (None, Some(last)) => {
                 let rest = names.iter().map(|name| format!("`{name}`"));
                 let rest: Vec<String> = rest.collect();
-                match rest.is_empty() {
-                    true => format!("it takes `{last}`"),
-                    false => format!("it takes {} and `{last}`", rest.join(", ")),
+                if rest.is_empty() {
+                    format!("it takes `{last}`")
+                } else {
+                    format!("it takes {} and `{last}`", rest.join(", "))
                 }
             }
         };

@@ -45,9 +45,10 @@ pub(crate) async fn answer(
     // both and does not tell; such a connection must not be used again, since a
     // proxy before us may have read the request the other way.
     let close = head.has_transfer_encoding || app.is_stopping();
-    let is_logged = match app.config.access_log {
-        true => tracing::enabled!(tracing::Level::INFO),
-        false => tracing::enabled!(tracing::Level::DEBUG),
+    let is_logged = if app.config.access_log {
+        tracing::enabled!(tracing::Level::INFO)
+    } else {
+        tracing::enabled!(tracing::Level::DEBUG)
     };
     // Copied only where they are logged: the request is gone by then.
     let (method, path) = is_logged
@@ -89,13 +90,10 @@ pub(crate) async fn answer(
             exchange.id(),
             u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
         );
-        match app.config.access_log {
-            true => {
-                tracing::info!(request_id = id, %method, path, status, micros, %peer, "answered");
-            }
-            false => {
-                tracing::debug!(request_id = id, %method, path, status, micros, %peer, "answered");
-            }
+        if app.config.access_log {
+            tracing::info!(request_id = id, %method, path, status, micros, %peer, "answered");
+        } else {
+            tracing::debug!(request_id = id, %method, path, status, micros, %peer, "answered");
         }
     }
     response

@@ -67,9 +67,10 @@ impl Hosts {
     ) -> Result<Option<Authority<'a>>, ApiError> {
         let own = |text: &'a str| {
             let authority = Authority::parse(text).ok_or_else(|| malformed(text))?;
-            match self.has(authority) {
-                true => Ok(authority),
-                false => Err(unknown(text)),
+            if self.has(authority) {
+                Ok(authority)
+            } else {
+                Err(unknown(text))
             }
         };
         let named = named(version, headers)?.map(own).transpose()?;

@@ -42,8 +42,9 @@ fn main() -> ExitCode {
         }
     }
     println!("{passed} passed, {failed} failed");
-    match failed == 0 && !broken {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if failed == 0 && !broken {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }

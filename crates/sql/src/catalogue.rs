@@ -261,9 +261,10 @@ impl Catalogue {
         let near = quillet_core::nearest(&folded, bare)?;
         let index = *self.names.bare.get(near)?.first()? as usize;
         let table = self.tables.get(index)?;
-        Some(match self.search_path.contains(&table.schema_name) {
-            true => table.table_name.clone(),
-            false => table.qualified(),
+        Some(if self.search_path.contains(&table.schema_name) {
+            table.table_name.clone()
+        } else {
+            table.qualified()
         })
     }
 }

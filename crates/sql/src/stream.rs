@@ -171,9 +171,10 @@ impl<'a> Feed<'a> {
         if let Some(columns) = self.columns.take() {
             self.sink.columns(columns).await?;
         }
-        match rows.is_empty() {
-            true => Ok(()),
-            false => self.sink.rows(rows).await,
+        if rows.is_empty() {
+            Ok(())
+        } else {
+            self.sink.rows(rows).await
         }
     }
 }

@@ -19,13 +19,14 @@ pub(crate) fn certificates(
     let text = read(setting, path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     let found = found.map_err(|error| format!("{setting} {}: {error}", path.display()))?;
-    match found.is_empty() {
-        false => Ok(found),
-        true => Err(format!(
+    if !found.is_empty() {
+        Ok(found)
+    } else {
+        Err(format!(
             "{setting} {}: there is no certificate in it; it has to be PEM, which begins with \
-             -----BEGIN CERTIFICATE-----",
+         -----BEGIN CERTIFICATE-----",
             path.display()
-        )),
+        ))
     }
 }
 

@@ -164,10 +164,13 @@ impl FromStr for Address {
             "memory" => memory(text, rest),
             "dir" => path(scheme, rest).map(Address::Folder),
             "sqlite" => path(scheme, rest).map(Address::Sqlite),
-            _ => match SCHEMES.contains(&scheme) {
-                true => redis(scheme, rest).map(Address::Redis),
-                false => Err(unknown(scheme)),
-            },
+            _ => {
+                if SCHEMES.contains(&scheme) {
+                    redis(scheme, rest).map(Address::Redis)
+                } else {
+                    Err(unknown(scheme))
+                }
+            }
         }
     }
 }
@@ -188,9 +191,12 @@ fn without_scheme(text: &str) -> StoreError {
 }
 
 fn unknown(scheme: &str) -> StoreError {
-    let form = |scheme: &str| match scheme.starts_with("redis") {
-        true => format!("{scheme}://"),
-        false => format!("{scheme}:"),
+    let form = |scheme: &str| {
+        if scheme.starts_with("redis") {
+            format!("{scheme}://")
+        } else {
+            format!("{scheme}:")
+        }
     };
     let mend = match nearest(scheme, SCHEMES) {
         Some(near) => format!("did you mean {}?", form(near)),

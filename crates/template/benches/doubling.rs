@@ -235,9 +235,10 @@ fn report(factory: &TemplateFactory, format: &str, messages: MessageSyntax, shap
     };
     let (once, twice) = (time(SIZE), time(2 * SIZE));
     let ratio = twice.as_secs_f64() / once.as_secs_f64();
-    let mark = match ratio > 3.0 && twice > Duration::from_millis(100) {
-        true => "\tmore than linear",
-        false => "",
+    let mark = if ratio > 3.0 && twice > Duration::from_millis(100) {
+        "\tmore than linear"
+    } else {
+        ""
     };
     let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
     println!(

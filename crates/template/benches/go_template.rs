@@ -50,9 +50,12 @@ impl Functions for Slow {
 /// Wall time of a template with so many calls that do not need each other, whose
 /// results are printed, or looked into.
 fn calls(count: usize, read: bool) -> Duration {
-    let one = |number: usize| match read {
-        true => format!("{{{{(slow {number}).result}}}}\n"),
-        false => format!("{{{{slow {number}}}}}\n"),
+    let one = |number: usize| {
+        if read {
+            format!("{{{{(slow {number}).result}}}}\n")
+        } else {
+            format!("{{{{slow {number}}}}}\n")
+        }
     };
     let text: String = (0..count).map(one).collect();
     let sources = [Source::new("t", &text)];

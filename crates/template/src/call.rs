@@ -22,14 +22,13 @@ impl Arguments {
         // What stands in for a result is to a tool what it was made of.
         let meant = |value: Value| strip_value(value.meant().clone());
         let positional = self.positional.into_iter().map(meant).collect();
-        let named = match self.named.table().values().any(Value::stands_in) {
-            true => {
-                let named = self.named.iter();
-                named
-                    .map(|(key, value)| (Arc::clone(key), value.meant().clone()))
-                    .collect()
-            }
-            false => self.named,
+        let named = if self.named.table().values().any(Value::stands_in) {
+            let named = self.named.iter();
+            named
+                .map(|(key, value)| (Arc::clone(key), value.meant().clone()))
+                .collect()
+        } else {
+            self.named
         };
         match strip_value(Value::Map(named)) {
             Value::Map(named) => Arguments { positional, named },

@@ -81,9 +81,10 @@ impl<'a> Jobs<'a> {
                 let same = |job: &Job| {
                     job.idempotent && job.name == call.name && job.arguments == call.arguments
                 };
-                let known = match idempotent {
-                    true => self.jobs.iter().position(same),
-                    false => None,
+                let known = if idempotent {
+                    self.jobs.iter().position(same)
+                } else {
+                    None
                 };
                 let index = known.unwrap_or(self.jobs.len());
                 call.job = Some(index);
@@ -136,9 +137,10 @@ impl<'a> Jobs<'a> {
                     None => break,
                 }
             } else {
-                let until = match wanted {
-                    true => not_before.min(self.deadline),
-                    false => self.deadline,
+                let until = if wanted {
+                    not_before.min(self.deadline)
+                } else {
+                    self.deadline
                 };
                 match tokio::time::timeout_at(until, self.running.next()).await {
                     Ok(ended) => ended,
@@ -207,9 +209,10 @@ fn too_long(limits: &Limits, chain: &[Arc<str>]) -> Box<RenderError> {
     let hidden = SHOWN..chain.len().saturating_sub(SHOWN).max(SHOWN);
     let shown = chain.iter().enumerate().filter_map(|(at, name)| {
         let name: &str = name;
-        match hidden.contains(&at) {
-            false => Some(name),
-            true => (at == hidden.start).then_some("…"),
+        if !hidden.contains(&at) {
+            Some(name)
+        } else {
+            (at == hidden.start).then_some("…")
         }
     });
     let shown: Vec<&str> = shown.collect();

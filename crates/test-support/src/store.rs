@@ -67,12 +67,13 @@ impl TestStore {
     }
 
     fn answer<T>(&self, value: T) -> Result<T, StoreError> {
-        match self.away.load(Ordering::SeqCst) {
-            true => Err(StoreError::new(
+        if self.away.load(Ordering::SeqCst) {
+            Err(StoreError::new(
                 StoreErrorKind::Unavailable,
                 "the test store is away",
-            )),
-            false => Ok(value),
+            ))
+        } else {
+            Ok(value)
         }
     }
 }
@@ -168,11 +169,12 @@ impl Store for TestStore {
     }
 
     fn health(&self) -> Health {
-        match self.away.load(Ordering::SeqCst) {
-            true => Health::Away {
+        if self.away.load(Ordering::SeqCst) {
+            Health::Away {
                 reason: "the test store is away".into(),
-            },
-            false => Health::Ready,
+            }
+        } else {
+            Health::Ready
         }
     }
 }

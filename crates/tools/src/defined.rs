@@ -65,9 +65,10 @@ impl DefinedTool {
         left: Duration,
     ) -> Result<Value, ToolError> {
         let tool = self.spec.name.as_str();
-        let given = match self.undeclared {
-            true => parameters::positional(tool, &arguments)?,
-            false => None,
+        let given = if self.undeclared {
+            parameters::positional(tool, &arguments)?
+        } else {
+            None
         };
         let given = given.map_or(Given::Named(&arguments), Given::InOrder);
         match &self.wire {

@@ -136,9 +136,10 @@ pub(crate) fn read(
 fn definition(reader: &mut Reader<'_>, top: Part<'_>) -> Option<Definition> {
     let module = reader.string(top, "module").unwrap_or_default();
     let undeclared = parameters::says_nothing(top, "parameters");
-    let parameters = match undeclared {
-        true => parameters::undeclared(),
-        false => parameters::schema(reader, top, "parameters").unwrap_or_else(parameters::nothing),
+    let parameters = if undeclared {
+        parameters::undeclared()
+    } else {
+        parameters::schema(reader, top, "parameters").unwrap_or_else(parameters::nothing)
     };
     let kind = kind(reader, top)?;
     let nothing = serde_json::Map::new();

@@ -87,9 +87,10 @@ impl Kept {
             } else {
                 seen
             };
-            match now.duration_since(seen) >= idle {
-                true => gone.push(server),
-                false => stay.push((server, seen)),
+            if now.duration_since(seen) >= idle {
+                gone.push(server)
+            } else {
+                stay.push((server, seen))
             }
         }
         self.servers = stay;

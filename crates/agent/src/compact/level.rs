@@ -150,9 +150,10 @@ fn estimate(
             .iter()
             .map(|candidate| candidate.saved(middle))
             .sum();
-        match saved >= wanted {
-            true => low = middle,
-            false => high = middle,
+        if saved >= wanted {
+            low = middle
+        } else {
+            high = middle
         }
     }
     low

@@ -35,9 +35,10 @@ impl<'t> Findings<'t> {
 
     /// The value, if nothing is wrong.
     pub(super) fn over<T>(self, value: T) -> Result<T, Vec<Diagnostic>> {
-        match self.list.is_empty() {
-            true => Ok(value),
-            false => Err(self.list),
+        if self.list.is_empty() {
+            Ok(value)
+        } else {
+            Err(self.list)
         }
     }
 }

@@ -312,9 +312,10 @@ fn tree(source: &str, text: &str) -> Result<Node, Vec<Diagnostic>> {
         end: text.len(),
     };
     let (node, findings) = quillet_yaml::parse(source, text, whole, &options);
-    match findings.is_empty() {
-        true => Ok(node.unwrap_or_else(|| Node::nothing(whole))),
-        false => Err(findings),
+    if findings.is_empty() {
+        Ok(node.unwrap_or_else(|| Node::nothing(whole)))
+    } else {
+        Err(findings)
     }
 }
 

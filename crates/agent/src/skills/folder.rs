@@ -86,9 +86,10 @@ impl Reader {
         if !real.join(FILE).exists() {
             return;
         }
-        match real.starts_with(root) {
-            true => self.skill(root, &real, shown),
-            false => self.wrong(shown, "is a link that leads out of the folder of skills"),
+        if real.starts_with(root) {
+            self.skill(root, &real, shown)
+        } else {
+            self.wrong(shown, "is a link that leads out of the folder of skills")
         }
     }
 

@@ -122,11 +122,12 @@ pub(super) fn read(source: &str, text: &str, range: Span) -> Result<Front, Vec<D
         let found = Diagnostic::error("skill.yaml", source, message);
         findings.push(found.at(text, node.span));
     }
-    match findings.is_empty() {
-        true => Ok(Front {
+    if findings.is_empty() {
+        Ok(Front {
             fields,
             start: range.start,
-        }),
-        false => Err(findings),
+        })
+    } else {
+        Err(findings)
     }
 }

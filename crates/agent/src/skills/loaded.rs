@@ -66,14 +66,15 @@ impl Loaded {
             }
         }
         Answer {
-            text: match newly {
-                true => format!(
+            text: if newly {
+                format!(
                     "Skill '{name}' has been loaded. Its instructions are in the system prompt now, \
-                     and its tools can be called."
-                ),
-                false => format!(
+                 and its tools can be called."
+                )
+            } else {
+                format!(
                     "Skill '{name}' is already active. Its instructions are in the system prompt."
-                ),
+                )
             },
             newly,
             is_error: false,
@@ -86,9 +87,10 @@ impl Loaded {
         if let Some(near) = nearest(name, names.iter().copied()) {
             let _ = write!(text, " Did you mean '{near}'?");
         }
-        let list = match names.is_empty() {
-            true => "none".to_owned(),
-            false => names.join(", "),
+        let list = if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
         };
         let _ = write!(text, " Available skills: {list}");
         Answer {
@@ -152,9 +154,10 @@ impl Loaded {
         let mut block = String::new();
         let listed = self.available.iter().filter(|s| !s.description.is_empty());
         for skill in listed {
-            let chosen = match self.chosen.contains(&skill.name) {
-                true => " (chosen by the user: load it first)",
-                false => "",
+            let chosen = if self.chosen.contains(&skill.name) {
+                " (chosen by the user: load it first)"
+            } else {
+                ""
             };
             let description = one_line(&skill.description);
             let _ = writeln!(block, "- **{}**: {description}{chosen}", skill.name);
@@ -172,9 +175,10 @@ impl Loaded {
             let prompt = contained(&skill.prompt, &tag);
             let _ = write!(block, "\n<{tag}>\n{}\n</{tag}>\n", prompt.trim());
         }
-        match block.is_empty() {
-            true => block,
-            false => format!("<skill>\n{block}</skill>"),
+        if block.is_empty() {
+            block
+        } else {
+            format!("<skill>\n{block}</skill>")
         }
     }
 }
@@ -195,9 +199,10 @@ fn tag(name: &str) -> String {
         }
     };
     let tag: String = name.chars().map(safe).collect();
-    match tag.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-        true => tag,
-        false => format!("_{tag}"),
+    if tag.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        tag
+    } else {
+        format!("_{tag}")
     }
 }
 

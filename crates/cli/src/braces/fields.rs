@@ -31,12 +31,11 @@ pub(super) fn look(text: &str) -> Vec<Doubt> {
             continue;
         };
         let group = &text[start..end];
-        match is_code(&group[1..group.len() - 1]) {
-            true => {
-                found.push(code(group, start));
-                at = end;
-            }
-            false => fields += 1,
+        if is_code(&group[1..group.len() - 1]) {
+            found.push(code(group, start));
+            at = end;
+        } else {
+            fields += 1
         }
     }
     // A template with fields knows what doubled braces are for.
@@ -53,14 +52,12 @@ fn is_code(inner: &str) -> bool {
 }
 
 fn code(group: &str, start: usize) -> Doubt {
-    let help = match group.len() <= LONGEST {
-        true => format!("double the braces that are text: {}", escaped(group)),
-        false => "double the braces that are text: {{ and }}".to_owned(),
+    let help = if group.len() <= LONGEST {
+        format!("double the braces that are text: {}", escaped(group))
+    } else {
+        "double the braces that are text: {{ and }}".to_owned()
     };
-    let what = match is_json(&group[1..]) {
-        true => "JSON",
-        false => "code",
-    };
+    let what = if is_json(&group[1..]) { "JSON" } else { "code" };
     Doubt {
         span: Span {
             start,

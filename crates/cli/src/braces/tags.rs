@@ -213,11 +213,10 @@ impl Looker<'_> {
             Some(Doubt {
                 span: Span { start, end },
                 message: format!("{shown} is text in {own}, and the template has no tags"),
-                help: match dollar {
-                    true => format!("write {written} for the variable"),
-                    false => {
-                        format!("write {written} for the variable, or set the format to f-string")
-                    }
+                help: if dollar {
+                    format!("write {written} for the variable")
+                } else {
+                    format!("write {written} for the variable, or set the format to f-string")
                 },
             })
         })

@@ -67,12 +67,13 @@ async fn prompt_name<'a>(args: &'a Ask, config: &Settings) -> Result<Option<&'a 
             return Ok(Some(name));
         }
     }
-    match has_variables {
-        true => Err(Failure::Usage(
-            "-D and -d are variables of a prompt, and no prompt is named: `quillet ask FILE -D name=…`"
-                .into(),
-        )),
-        false => Ok(None),
+    if has_variables {
+        Err(Failure::Usage(
+        "-D and -d are variables of a prompt, and no prompt is named: `quillet ask FILE -D name=…`"
+            .into(),
+    ))
+    } else {
+        Ok(None)
     }
 }
 
@@ -131,9 +132,10 @@ fn question(args: &Ask) -> Result<String, Failure> {
     let words = args.question.join(" ");
     let said = Some(words.as_str()).filter(|text| !matches!(*text, "" | "-"));
     let alone = said.is_none();
-    let given = match alone || !stdin().is_terminal() {
-        true => source::read("-")?,
-        false => String::new(),
+    let given = if alone || !stdin().is_terminal() {
+        source::read("-")?
+    } else {
+        String::new()
     };
     Ok(match said {
         Some(said) if given.trim().is_empty() => said.to_owned(),

@@ -63,12 +63,13 @@ pub(crate) async fn run(args: &Check, config: &Settings) -> Result<(), Failure> 
 fn nothing(args: &Check) -> String {
     let paths: Vec<_> = args.paths.iter().map(|path| path.display()).collect();
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-    match paths.is_empty() {
-        true => "there is nothing to check: the store has no definition".to_owned(),
-        false => format!(
+    if paths.is_empty() {
+        "there is nothing to check: the store has no definition".to_owned()
+    } else {
+        format!(
             "there is nothing to check in {}: no template, prompt, script or definition",
             paths.join(", ")
-        ),
+        )
     }
 }
 

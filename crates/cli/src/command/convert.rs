@@ -39,9 +39,10 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
         options: options(args)?,
         formats: TemplateFactory::standard(),
     };
-    match Path::new(&args.source).is_dir() {
-        true => plan.folder(Path::new(&args.source)),
-        false => plan.file(),
+    if Path::new(&args.source).is_dir() {
+        plan.folder(Path::new(&args.source))
+    } else {
+        plan.file()
     }
 }
 
@@ -106,9 +107,10 @@ impl Plan<'_> {
             }
         }
         terminal::note(&format!("{written} of {} files converted", paths.len()));
-        match failed {
-            true => Err(Failure::Said(Exit::Template)),
-            false => Ok(()),
+        if failed {
+            Err(Failure::Said(Exit::Template))
+        } else {
+            Ok(())
         }
     }
 
@@ -120,9 +122,10 @@ impl Plan<'_> {
         let converted = self.convert(&name, &text, from, to)?;
         let inside = path.strip_prefix(folder).unwrap_or(path);
         let stem = file::stem(&name);
-        let parent = match name.ends_with("skprompt.txt") {
-            true => inside.parent().and_then(Path::parent),
-            false => inside.parent(),
+        let parent = if name.ends_with("skprompt.txt") {
+            inside.parent().and_then(Path::parent)
+        } else {
+            inside.parent()
         };
         let target = output.join(parent.unwrap_or(Path::new("")));
         self.write(&target.join(format!("{stem}{}", ending(to))), &converted)
@@ -309,9 +312,10 @@ fn companion(name: &str) -> Result<Option<(String, String)>, Failure> {
         return Ok(None);
     };
     let config = format!("{folder}config.json");
-    match Path::new(&config).is_file() {
-        true => Ok(Some((config.clone(), source::read(&config)?))),
-        false => Ok(None),
+    if Path::new(&config).is_file() {
+        Ok(Some((config.clone(), source::read(&config)?)))
+    } else {
+        Ok(None)
     }
 }
 

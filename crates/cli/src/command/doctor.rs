@@ -44,12 +44,13 @@ pub(crate) async fn run(args: &Doctor, config: &Settings) -> Result<(), Failure>
     let colour = Stream::Out.has_colour();
     let shown: String = lines.iter().map(|line| shown(line, colour)).collect();
     terminal::result(&shown)?;
-    match lines
+    if lines
         .iter()
         .any(|Line(verdict, ..)| *verdict == Verdict::Broken)
     {
-        true => Err(Failure::Said(Exit::Failure)),
-        false => Ok(()),
+        Err(Failure::Said(Exit::Failure))
+    } else {
+        Ok(())
     }
 }
 
@@ -71,9 +72,10 @@ fn files(config: &Settings) -> Line {
         .iter()
         .map(|path| path.display().to_string())
         .collect();
-    let text = match names.is_empty() {
-        true => "no file, defaults and environment only".to_owned(),
-        false => names.join(", "),
+    let text = if names.is_empty() {
+        "no file, defaults and environment only".to_owned()
+    } else {
+        names.join(", ")
     };
     Line(Verdict::Fine, "config", text)
 }

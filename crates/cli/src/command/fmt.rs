@@ -30,9 +30,10 @@ pub(crate) fn run(args: &Fmt) -> Result<(), Failure> {
     if all.contains(&Done::Broken) {
         return Err(Failure::Said(Exit::Template));
     }
-    match args.check && all.contains(&Done::Changed) {
-        true => Err(Failure::Said(Exit::Failure)),
-        false => Ok(()),
+    if args.check && all.contains(&Done::Changed) {
+        Err(Failure::Said(Exit::Failure))
+    } else {
+        Ok(())
     }
 }
 
@@ -53,9 +54,10 @@ fn one(file: &str, checks: bool) -> Result<Done, Failure> {
             return Ok(Done::Broken);
         }
     };
-    let done = match text == *source.text {
-        true => Done::Same,
-        false => Done::Changed,
+    let done = if text == *source.text {
+        Done::Same
+    } else {
+        Done::Changed
     };
     match (file, checks) {
         (_, true) if done == Done::Changed => terminal::line(&source.name)?,

@@ -21,14 +21,17 @@ pub(crate) fn run(command: &Keys, config: &Settings) -> Result<(), Failure> {
     match command {
         Keys::List { json } => list(*json, config, &file),
         Keys::Set { provider } => set(*provider, config, &file),
-        Keys::Remove { provider } => match file.set(*provider, None)? {
-            true => Ok(()),
-            false => Err(Failure::Other(format!(
-                "there is no key for {} in {}",
-                provider.name(),
-                file.path().display()
-            ))),
-        },
+        Keys::Remove { provider } => {
+            if file.set(*provider, None)? {
+                Ok(())
+            } else {
+                Err(Failure::Other(format!(
+                    "there is no key for {} in {}",
+                    provider.name(),
+                    file.path().display()
+                )))
+            }
+        }
     }
 }
 
@@ -73,16 +76,18 @@ fn row(provider: Provider, config: &Settings) -> Value {
 /// The last four characters of a long key.
 fn ending(key: &str) -> String {
     let count = key.chars().count();
-    match count < LEAST_TO_SHOW {
-        true => "…".to_owned(),
-        false => format!("…{}", key.chars().skip(count - 4).collect::<String>()),
+    if count < LEAST_TO_SHOW {
+        "…".to_owned()
+    } else {
+        format!("…{}", key.chars().skip(count - 4).collect::<String>())
     }
 }
 
 fn set(provider: Provider, config: &Settings, file: &KeyFile) -> Result<(), Failure> {
-    let key = match stdin().is_terminal() {
-        true => terminal::hidden(&format!("key for {}: ", provider.name()))?,
-        false => source::read("-")?,
+    let key = if stdin().is_terminal() {
+        terminal::hidden(&format!("key for {}: ", provider.name()))?
+    } else {
+        source::read("-")?
     };
     let key = key.trim();
     let is_right = !key.is_empty() && key.chars().all(|c| c.is_ascii_graphic());

@@ -24,9 +24,10 @@ pub(crate) async fn run(args: &Models, config: &Settings) -> Result<(), Failure>
         "models": models(&door),
         "agents": agents,
     });
-    match args.json {
-        true => Ok(terminal::line(&format!("{all:#}"))?),
-        false => Ok(terminal::result(&page(&all))?),
+    if args.json {
+        Ok(terminal::line(&format!("{all:#}"))?)
+    } else {
+        Ok(terminal::result(&page(&all))?)
     }
 }
 

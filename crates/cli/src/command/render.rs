@@ -56,9 +56,10 @@ fn print(json: bool, outcome: &RenderOutcome) -> Result<(), Failure> {
         RenderedPrompt::Messages(messages) => as_text(messages),
     };
     // A file gets what was rendered and nothing more; a person gets a whole line.
-    let written = match Stream::Out.is_terminal() {
-        true => terminal::line(&text),
-        false => terminal::result(&text),
+    let written = if Stream::Out.is_terminal() {
+        terminal::line(&text)
+    } else {
+        terminal::result(&text)
     };
     Ok(written?)
 }

@@ -57,16 +57,18 @@ impl Prose {
         }
         let Some(markdown) = &mut self.markdown else {
             self.is_open = !text.ends_with('\n');
-            return match self.is_looked_at {
-                true => terminal::result(&harmless(text)),
-                false => terminal::result(text),
+            return if self.is_looked_at {
+                terminal::result(&harmless(text))
+            } else {
+                terminal::result(text)
             };
         };
         markdown.set_width(terminal::width());
         let shown = markdown.push(text);
-        match shown.is_empty() {
-            true => Ok(()),
-            false => terminal::result(&shown),
+        if shown.is_empty() {
+            Ok(())
+        } else {
+            terminal::result(&shown)
         }
     }
 
@@ -80,9 +82,10 @@ impl Prose {
             None if std::mem::take(&mut self.is_open) => "\n".to_owned(),
             None => String::new(),
         };
-        match rest.is_empty() {
-            true => Ok(()),
-            false => terminal::result(&rest),
+        if rest.is_empty() {
+            Ok(())
+        } else {
+            terminal::result(&rest)
         }
     }
 }

@@ -209,12 +209,11 @@ fn files_below(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = entry.path().display().to_string();
-        match entry.path().is_dir() {
-            true => {
-                all.push((name, Vec::new()));
-                all.extend(files_below(&entry.path()));
-            }
-            false => all.push((name, fs::read(entry.path()).unwrap())),
+        if entry.path().is_dir() {
+            all.push((name, Vec::new()));
+            all.extend(files_below(&entry.path()));
+        } else {
+            all.push((name, fs::read(entry.path()).unwrap()))
         }
     }
     all.sort();

@@ -40,9 +40,12 @@ fn sessions(page: &str) -> Vec<(Vec<String>, String)> {
 /// The words of a line, where single quotes hold several together.
 fn words(line: &str) -> Vec<String> {
     let pieces = line.split('\'').zip([false, true].into_iter().cycle());
-    let words = pieces.flat_map(|(piece, quoted)| match quoted {
-        true => vec![piece.to_owned()],
-        false => piece.split_whitespace().map(str::to_owned).collect(),
+    let words = pieces.flat_map(|(piece, quoted)| {
+        if quoted {
+            vec![piece.to_owned()]
+        } else {
+            piece.split_whitespace().map(str::to_owned).collect()
+        }
     });
     words.collect()
 }

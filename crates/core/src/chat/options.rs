@@ -65,9 +65,10 @@ impl ChatOptions {
     pub fn over(self, other: ChatOptions) -> Self {
         let mut extra = other.extra;
         extra.extend(self.extra);
-        let tools = match self.tools.is_empty() {
-            true => other.tools,
-            false => self.tools,
+        let tools = if self.tools.is_empty() {
+            other.tools
+        } else {
+            self.tools
         };
         ChatOptions {
             temperature: self.temperature.or(other.temperature),

@@ -143,8 +143,9 @@ impl Frame {
 
 /// The mark of one of so many pieces of arguments.
 fn arguments_mark(index: usize, of: usize) -> Mark {
-    match index + 1 == of {
-        true => Mark::LastArguments,
-        false => Mark::Delta,
+    if index + 1 == of {
+        Mark::LastArguments
+    } else {
+        Mark::Delta
     }
 }

@@ -82,9 +82,10 @@ pub(crate) fn read(mut stream: TcpStream) -> Answer {
         };
     };
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    let (body, whole) = match head.contains("chunked") {
-        true => unchunk(body),
-        false => (body.to_owned(), body.len() == length(head)),
+    let (body, whole) = if head.contains("chunked") {
+        unchunk(body)
+    } else {
+        (body.to_owned(), body.len() == length(head))
     };
     Answer {
         status,

@@ -85,9 +85,10 @@ pub(super) async fn prepare(
         window: connected.window,
         counter: connected.counter,
         limits: Limits {
-            result_images: match service.parts.models.takes_images(&connected.name) {
-                true => MOST_RESULT_IMAGES,
-                false => 0,
+            result_images: if service.parts.models.takes_images(&connected.name) {
+                MOST_RESULT_IMAGES
+            } else {
+                0
             },
             summarize: agent.features.summarize.unwrap_or(configured.summarize),
             ..limits(agent.limits.over(configured), &request)
@@ -193,9 +194,10 @@ async fn conversation(
             let mut past = loaded(service, request, session).await?;
             past.messages = history::paired(past.messages, &request.tool_results);
             let says_nothing = matches!(&content, Content::Text(text) if text.is_empty());
-            let mut asked = match says_nothing && request.attachments.is_empty() {
-                true => Vec::new(),
-                false => vec![question::message(request, content, most)],
+            let mut asked = if says_nothing && request.attachments.is_empty() {
+                Vec::new()
+            } else {
+                vec![question::message(request, content, most)]
             };
             // Results of calls are what is new, so they are not history yet.
             let answered = trailing_results(&mut past.messages, request);
@@ -336,9 +338,10 @@ fn native_tool(tool: &serde_json::Value) -> (&str, &'static str) {
     };
     let last = kind.rsplit('_').next().unwrap_or_default();
     let has_date = last.len() == 8 && last.bytes().all(|byte| byte.is_ascii_digit());
-    match has_date || kind == "mcp_toolset" || tool.get("input_schema").is_some() {
-        true => (kind, "anthropic"),
-        false => (kind, "openai"),
+    if has_date || kind == "mcp_toolset" || tool.get("input_schema").is_some() {
+        (kind, "anthropic")
+    } else {
+        (kind, "openai")
     }
 }
 

@@ -47,9 +47,12 @@ pub(super) fn system(request: &AgentRequest, given: Option<String>) -> String {
             .features
             .deep_thinking
             .then(|| DEEP_THINKING.to_owned()),
-        searched.then(|| match request.metadata.is_user_selected_kb {
-            true => STRICT.to_owned(),
-            false => RELAXED.to_owned(),
+        searched.then(|| {
+            if request.metadata.is_user_selected_kb {
+                STRICT.to_owned()
+            } else {
+                RELAXED.to_owned()
+            }
         }),
     ];
     let parts: Vec<String> = parts

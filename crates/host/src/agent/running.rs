@@ -332,9 +332,10 @@ fn defect() -> AgentError {
 
 /// Before the loop runs nobody else looks whether it is to stop.
 async fn stopped_early(stop: &CancellationToken, preparing: bool) {
-    match preparing {
-        true => stop.cancelled().await,
-        false => pending().await,
+    if preparing {
+        stop.cancelled().await
+    } else {
+        pending().await
     }
 }
 

@@ -120,9 +120,10 @@ impl TraceSink for OtlpSink {
 async fn deliver(mut inbox: mpsc::Receiver<Letter>, post: Post, dropped: Arc<AtomicU64>) {
     let mut batch = Vec::new();
     loop {
-        let next = match batch.is_empty() {
-            true => Ok(inbox.recv().await),
-            false => timeout(GATHER, inbox.recv()).await,
+        let next = if batch.is_empty() {
+            Ok(inbox.recv().await)
+        } else {
+            timeout(GATHER, inbox.recv()).await
         };
         let mut flushed = None;
         let goes_on = match next {

@@ -86,9 +86,10 @@ impl ScriptService {
             parameters: given::parameters(job.model.as_deref(), &job.options),
             history,
             seed: None,
-            reach: match job.dry {
-                true => Reach::Nothing,
-                false => Reach::Granted(self.options.grants.clone()),
+            reach: if job.dry {
+                Reach::Nothing
+            } else {
+                Reach::Granted(self.options.grants.clone())
             },
             observer: Arc::new(Watcher { sender }),
         };

@@ -104,9 +104,10 @@ fn number(schema: &Value) -> Value {
     let least = bound("minimum").or(bound("exclusiveMinimum").map(|least| least.floor() + 1.0));
     let most = bound("maximum").or(bound("exclusiveMaximum").map(|most| most.ceil() - 1.0));
     let number = least.unwrap_or(1.0).min(most.unwrap_or(f64::MAX));
-    match number.fract() == 0.0 && number.abs() < 1e15 {
-        true => json!(number as i64),
-        false => json!(number),
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        json!(number as i64)
+    } else {
+        json!(number)
     }
 }
 

@@ -112,9 +112,10 @@ fn said(request: &ChatRequest) -> String {
     if let Some(format) = request.options.json_schema() {
         return form::sample(format.schema, fingerprint(request)).to_string();
     }
-    match request.options.wants_json() {
-        true => serde_json::json!({ "mock": words }).to_string(),
-        false => words,
+    if request.options.wants_json() {
+        serde_json::json!({ "mock": words }).to_string()
+    } else {
+        words
     }
 }
 
@@ -183,9 +184,10 @@ fn first_words(text: &str, most: u64) -> (String, FinishReason) {
     let all = text.split_inclusive(char::is_whitespace);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let kept: String = all.take(most).collect();
-    let reason = match kept.len() < text.len() {
-        true => FinishReason::Length,
-        false => FinishReason::Stop,
+    let reason = if kept.len() < text.len() {
+        FinishReason::Length
+    } else {
+        FinishReason::Stop
     };
     (kept, reason)
 }

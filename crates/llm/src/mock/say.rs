@@ -63,9 +63,10 @@ fn results(messages: &[Message]) -> Vec<(&str, String)> {
 
 fn clip(said: &str) -> String {
     let kept: String = said.chars().take(MOST_REPEATED).collect();
-    match kept.len() < said.len() {
-        true => kept + " ...",
-        false => kept,
+    if kept.len() < said.len() {
+        kept + " ..."
+    } else {
+        kept
     }
 }
 

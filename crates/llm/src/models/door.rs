@@ -287,11 +287,12 @@ impl Models {
     /// What to do where nothing names a model.
     fn unnamed(&self) -> String {
         let mend = "no model is named: name one in the request, or set QUILLET_MODEL or model.name";
-        match self.configured().is_empty() {
-            true => format!(
+        if self.configured().is_empty() {
+            format!(
                 "{mend}; there is no key either: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or model.base_url, or name the model mock"
-            ),
-            false => mend.to_owned(),
+            )
+        } else {
+            mend.to_owned()
         }
     }
 

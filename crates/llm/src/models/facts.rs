@@ -161,9 +161,10 @@ impl Facts {
     #[must_use]
     pub fn cost_of_calls(&self, usage: &Usage, calls: u32) -> Option<f64> {
         let may_differ = |above: &Above| calls > 1 && usage.input_tokens > above.input_tokens;
-        match self.above.as_ref().is_some_and(may_differ) {
-            true => None,
-            false => self.cost(usage),
+        if self.above.as_ref().is_some_and(may_differ) {
+            None
+        } else {
+            self.cost(usage)
         }
     }
 }

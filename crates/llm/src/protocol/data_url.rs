@@ -21,12 +21,11 @@ impl<'a> DataUrl<'a> {
         let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
         let mut words = head.split(';').map(str::trim);
         let media_type = words.next().filter(|name| !name.is_empty());
-        let base64 = match words.any(|word| word.eq_ignore_ascii_case("base64")) {
-            true => Cow::Borrowed(data),
-            false => {
-                let bytes: Vec<u8> = percent_decode_str(data).collect();
-                Cow::Owned(STANDARD.encode(bytes))
-            }
+        let base64 = if words.any(|word| word.eq_ignore_ascii_case("base64")) {
+            Cow::Borrowed(data)
+        } else {
+            let bytes: Vec<u8> = percent_decode_str(data).collect();
+            Cow::Owned(STANDARD.encode(bytes))
         };
         Some(DataUrl {
             media_type: media_type.unwrap_or("text/plain"),

@@ -162,9 +162,10 @@ impl Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         if self.file.is_some() {
-            self.end(match self.finished {
-                true => End::Done,
-                false => End::Cancelled,
+            self.end(if self.finished {
+                End::Done
+            } else {
+                End::Cancelled
             });
         }
     }

@@ -98,17 +98,21 @@ impl Parts {
 
 fn refusals(prompt: &Prompt, drop_deployment: bool) -> Vec<Refusal> {
     let mut keys: Vec<String> = Vec::new();
-    let mut said = match prompt.metadata.is_empty() {
-        true => prompt.raw.whole().map_or(Tree::Null, |raw| (**raw).clone()),
-        false => Tree::Object(prompt.metadata.clone()),
+    let mut said = if prompt.metadata.is_empty() {
+        prompt.raw.whole().map_or(Tree::Null, |raw| (**raw).clone())
+    } else {
+        Tree::Object(prompt.metadata.clone())
     };
     if drop_deployment {
         without_deployment(&mut said);
     }
     collect(&said, 0, &mut keys);
-    let reason = |key: &str| match is_deployment(key) {
-        true => format!("{key} has no counterpart (--drop-deployment leaves it out)"),
-        false => format!("{key} has no counterpart"),
+    let reason = |key: &str| {
+        if is_deployment(key) {
+            format!("{key} has no counterpart (--drop-deployment leaves it out)")
+        } else {
+            format!("{key} has no counterpart")
+        }
     };
     let mut refusals: Vec<Refusal> = keys
         .iter()

@@ -74,9 +74,10 @@ fn flow(value: &Tree) -> String {
 
 /// A text in one line, in quotes where it needs them.
 fn scalar(text: &str) -> String {
-    match is_plain(text) {
-        true => text.to_owned(),
-        false => quoted(text),
+    if is_plain(text) {
+        text.to_owned()
+    } else {
+        quoted(text)
     }
 }
 
@@ -101,9 +102,10 @@ fn quoted(text: &str) -> String {
 fn printable(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        match c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') {
-            true => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            false => out.push(c),
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)))
+        } else {
+            out.push(c)
         }
     }
     out

@@ -100,9 +100,10 @@ fn warn_of_front_matter(text: &str, report: &mut Report<'_>) {
     for line in text.split_inclusive('\n') {
         let bare = line.trim();
         if bare == "---" {
-            let help = match line.starts_with('-') {
-                true => "end it with a line `---`, and put something between",
-                false => "begin the line with `---`, without white space before it",
+            let help = if line.starts_with('-') {
+                "end it with a line `---`, and put something between"
+            } else {
+                "begin the line with `---`, without white space before it"
             };
             let message = "this is taken for text of the prompt, not for front matter";
             return report.warning(at, message, Some(help.into()));

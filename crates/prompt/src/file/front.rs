@@ -40,9 +40,12 @@ pub(super) fn prompty(text: &str) -> Option<Parts> {
     }
     // Where all of a file is indented, so is the line that ends it.
     let indented = text[..lead].ends_with([' ', '\t']);
-    let ends = |line: &str| match indented {
-        true => line.trim() == fence,
-        false => line.trim_end() == fence,
+    let ends = |line: &str| {
+        if indented {
+            line.trim() == fence
+        } else {
+            line.trim_end() == fence
+        }
     };
     closed(text, lead + first.len(), ends)
 }

@@ -171,9 +171,10 @@ impl<'a> Fetching<'a> {
     fn end(self, values: Vec<(Option<Value>, Option<Arc<Diagnostic>>)>, good_until: Instant) {
         let mut cells = write(&self.cache.cells);
         for (key, (value, problem)) in self.keys.iter().zip(values) {
-            let good_until = match cells.changed.contains(key) {
-                true => Instant::now(),
-                false => good_until,
+            let good_until = if cells.changed.contains(key) {
+                Instant::now()
+            } else {
+                good_until
             };
             let cell = Cell {
                 value,

@@ -171,9 +171,10 @@ impl Variables {
     /// # Errors
     /// Nobody follows, and the store does not answer.
     pub(crate) async fn caught_up(&self) -> Result<(), StoreError> {
-        match self.asks.is_caught_up().await {
-            true => Ok(()),
-            false => self.load().await,
+        if self.asks.is_caught_up().await {
+            Ok(())
+        } else {
+            self.load().await
         }
     }
 
@@ -441,9 +442,10 @@ impl Variables {
             };
             keys.iter().filter(is_old).cloned().collect()
         };
-        let away = match old.is_empty() {
-            true => None,
-            false => self.refresh(old).await.err(),
+        let away = if old.is_empty() {
+            None
+        } else {
+            self.refresh(old).await.err()
         };
         let known = read(&self.cache.cells);
         let mut good_until = now + MOST_AGE;

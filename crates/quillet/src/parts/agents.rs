@@ -176,9 +176,10 @@ impl agent::Models for ByRequest {
         // A gateway at OpenAI's address gets the name as it is.
         let name = &settings.model_id;
         let vendor = self.models.choose(name).0;
-        match self.own_keys && (self.reaches(vendor) || self.tape.plays()) {
-            true => self.own(name, vendor.name(), Some(settings)),
-            false => Err(no_key(vendor)),
+        if self.own_keys && (self.reaches(vendor) || self.tape.plays()) {
+            self.own(name, vendor.name(), Some(settings))
+        } else {
+            Err(no_key(vendor))
         }
     }
 

@@ -140,9 +140,10 @@ fn inside(folder: &Path, path: &str) -> Result<PathBuf, Refusal> {
     }
     let folder = fs::canonicalize(folder).map_err(|error| unreadable(&error))?;
     let real = fs::canonicalize(folder.join(path)).map_err(|error| unreadable(&error))?;
-    match real.starts_with(&folder) {
-        true => Ok(real),
-        false => Err(Refusal::Outside),
+    if real.starts_with(&folder) {
+        Ok(real)
+    } else {
+        Err(Refusal::Outside)
     }
 }
 

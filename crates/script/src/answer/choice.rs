@@ -116,9 +116,10 @@ impl Choice {
                 picked.push(index);
             }
         }
-        match picked.is_empty() && self.min_pick > 0 {
-            true => Err("the answer was empty".to_owned()),
-            false => Ok(picked),
+        if picked.is_empty() && self.min_pick > 0 {
+            Err("the answer was empty".to_owned())
+        } else {
+            Ok(picked)
         }
     }
 
@@ -135,9 +136,10 @@ impl Choice {
     fn some(&self) -> String {
         let shown = self.options.iter().take(12).map(String::as_str);
         let shown = shown.collect::<Vec<_>>().join(", ");
-        match self.options.len() > 12 {
-            true => shown + ", …",
-            false => shown,
+        if self.options.len() > 12 {
+            shown + ", …"
+        } else {
+            shown
         }
     }
 
@@ -185,12 +187,13 @@ impl Choice {
     #[must_use]
     pub fn schema(&self) -> serde_json::Value {
         let one = json!({"type": "string", "enum": self.options});
-        let answer = match self.max_pick > 1 {
-            true => json!({
+        let answer = if self.max_pick > 1 {
+            json!({
                 "type": "array", "items": one,
                 "minItems": self.min_pick, "maxItems": self.max_pick,
-            }),
-            false => one,
+            })
+        } else {
+            one
         };
         json!({
             "type": "object", "properties": {"answer": answer},
@@ -256,10 +259,7 @@ fn strip(text: &str) -> &str {
         .trim_matches(AROUND)
         .trim_end_matches(['!', '！', ',', '，', ';', '；'])
         .trim_matches(AROUND);
-    match inner.is_empty() {
-        true => text,
-        false => inner,
-    }
+    if inner.is_empty() { text } else { inner }
 }
 
 /// Numbers that look random, the same for the same beginning (SplitMix64). Not for secrets.

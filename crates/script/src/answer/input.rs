@@ -113,9 +113,10 @@ impl Inputs {
             )),
         }
         inputs.check_indices(&mut problems);
-        match problems.is_empty() {
-            true => Ok(inputs),
-            false => Err(problems),
+        if problems.is_empty() {
+            Ok(inputs)
+        } else {
+            Err(problems)
         }
     }
 
@@ -196,12 +197,13 @@ impl Inputs {
                 Err(message) => problems.push(self.explain(field, message, &given)),
             }
         }
-        match problems.is_empty() {
-            true => Ok(Bound {
+        if problems.is_empty() {
+            Ok(Bound {
                 values: Map::new(values),
                 rest,
-            }),
-            false => Err(problems),
+            })
+        } else {
+            Err(problems)
         }
     }
 
@@ -271,9 +273,10 @@ impl Inputs {
         let required: Vec<&str> = required.map(|field| field.name.as_str()).collect();
         let properties = shown.iter().map(|field| (field.name.clone(), field.tell()));
         let properties: JsonMap<String, Json> = properties.collect();
-        match required.is_empty() {
-            true => json!({"type": "object", "properties": properties}),
-            false => json!({"type": "object", "properties": properties, "required": required}),
+        if required.is_empty() {
+            json!({"type": "object", "properties": properties})
+        } else {
+            json!({"type": "object", "properties": properties, "required": required})
         }
     }
 }

@@ -23,9 +23,10 @@ pub(super) fn read(text: &str) -> Result<Value, Unreadable> {
 
 fn bracketed(text: &str) -> Option<(usize, &str)> {
     let start = text.find(['{', '['])?;
-    let close = match text.get(start..)?.starts_with('{') {
-        true => '}',
-        false => ']',
+    let close = if text.get(start..)?.starts_with('{') {
+        '}'
+    } else {
+        ']'
     };
     let end = text.rfind(close).filter(|end| *end > start);
     Some((start, text.get(start..=end.unwrap_or(text.len() - 1))?))

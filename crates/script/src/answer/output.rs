@@ -164,8 +164,9 @@ fn bounds(schema: &Json) -> String {
         Some(format!("{words} {value}"))
     });
     let found: Vec<String> = found.collect();
-    match found.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", found.join("; ")),
+    if found.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", found.join("; "))
     }
 }

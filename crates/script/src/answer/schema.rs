@@ -88,9 +88,10 @@ impl Schema {
         let tree = Json::from(value);
         let findings = self.validator.findings(&tree, MOST_FINDINGS);
         let findings: Vec<String> = findings.iter().map(told).collect();
-        match findings.is_empty() {
-            true => Ok(()),
-            false => Err(findings),
+        if findings.is_empty() {
+            Ok(())
+        } else {
+            Err(findings)
         }
     }
 }
@@ -105,9 +106,10 @@ fn told(finding: &Finding) -> String {
             Err(_) => path.push_str(&format!(".{piece}")),
         }
     }
-    match path.is_empty() {
-        true => message,
-        false => format!("{path}: {message}"),
+    if path.is_empty() {
+        message
+    } else {
+        format!("{path}: {message}")
     }
 }
 
@@ -215,9 +217,10 @@ impl Provided {
     #[must_use]
     pub fn new(schema: &Json) -> Self {
         let wrapped = schema.get("type") != Some(&"object".into());
-        let schema = match wrapped {
-            true => wrap(schema.clone()),
-            false => schema.clone(),
+        let schema = if wrapped {
+            wrap(schema.clone())
+        } else {
+            schema.clone()
         };
         let strict = is_strict(&schema);
         Provided {

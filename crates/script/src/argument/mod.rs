@@ -235,9 +235,10 @@ fn simplest(parsed: Parsed) -> ArgumentValue {
 }
 
 fn text_value(text: String) -> ArgumentValue {
-    match text.contains("{{") {
-        true => ArgumentValue::Template(text.into()),
-        false => ArgumentValue::Literal(Value::from(text)),
+    if text.contains("{{") {
+        ArgumentValue::Template(text.into())
+    } else {
+        ArgumentValue::Literal(Value::from(text))
     }
 }
 

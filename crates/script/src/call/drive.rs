@@ -158,9 +158,10 @@ impl Call<'_> {
         }
         let said = self.say(messages).await?;
         self.telling.unscreen().await?;
-        match protocol::calls(&said.answer, &self.ask.tools).is_empty() {
-            true => Ok(said),
-            false => Err(tools::too_many_rounds(self.ask)),
+        if protocol::calls(&said.answer, &self.ask.tools).is_empty() {
+            Ok(said)
+        } else {
+            Err(tools::too_many_rounds(self.ask))
         }
     }
 
@@ -199,9 +200,10 @@ impl Call<'_> {
         };
         let ask = self.ask;
         let before = beginning(&ask.messages);
-        let around = match ask.settings.whole_message {
-            true => (before, ask.suffix.as_str()),
-            false => ("", ""),
+        let around = if ask.settings.whole_message {
+            (before, ask.suffix.as_str())
+        } else {
+            ("", "")
         };
         let mut repairs = 0;
         // A value that breaks its schema, if there was one: better than none.
@@ -322,8 +324,9 @@ fn answered(messages: &mut Vec<Message>, answer: &str, reply: &str) {
 }
 
 fn join(before: String, after: &str) -> String {
-    match before.is_empty() || after.is_empty() {
-        true => before + after,
-        false => format!("{before}\n\n{after}"),
+    if before.is_empty() || after.is_empty() {
+        before + after
+    } else {
+        format!("{before}\n\n{after}")
     }
 }

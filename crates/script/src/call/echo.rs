@@ -42,9 +42,10 @@ impl Echo {
             self.skips = self.blank;
             return self.without_blanks(&rest);
         }
-        match beginning.starts_with(said) {
-            true => String::new(),
-            false => self.end(),
+        if beginning.starts_with(said) {
+            String::new()
+        } else {
+            self.end()
         }
     }
 

@@ -160,9 +160,10 @@ fn check_choice(choice: &Choice, text: &str) -> Verdict {
 /// The whole message, then the answer alone.
 fn candidates(text: &str, (before, after): (&str, &str)) -> Vec<String> {
     let alone = text.to_owned();
-    match before.is_empty() && after.is_empty() {
-        true => vec![alone],
-        false => vec![format!("{before}{text}{after}"), alone],
+    if before.is_empty() && after.is_empty() {
+        vec![alone]
+    } else {
+        vec![format!("{before}{text}{after}"), alone]
     }
 }
 

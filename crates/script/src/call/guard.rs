@@ -175,9 +175,10 @@ impl Watched {
     }
 
     fn too_late(&self) -> ModelError {
-        let (name, limit) = match Instant::now() >= self.deadline {
-            true => ("timeout", self.bounds.timeout),
-            false => ("idleTimeout", self.bounds.idle),
+        let (name, limit) = if Instant::now() >= self.deadline {
+            ("timeout", self.bounds.timeout)
+        } else {
+            ("idleTimeout", self.bounds.idle)
         };
         let message = format!(
             "the model took longer than parameters.{name} ({} ms)",

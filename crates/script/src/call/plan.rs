@@ -46,9 +46,10 @@ impl Plan {
         match &form {
             None => {}
             Some(Form::Choice(choice)) => {
-                match ask.model.abilities.json_schema && plan.words.is_empty() {
-                    true => plan.provide(Provided::new(&choice.schema())),
-                    false => plan.words.push(choice.instruction()),
+                if ask.model.abilities.json_schema && plan.words.is_empty() {
+                    plan.provide(Provided::new(&choice.schema()))
+                } else {
+                    plan.words.push(choice.instruction())
                 }
             }
             Some(form) => plan.shape(ask, form),

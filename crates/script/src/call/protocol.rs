@@ -56,9 +56,10 @@ fn entry(out: &mut String, spec: &ToolSpec) {
     let shown = shown.collect::<Vec<_>>().join(", ");
     let _ = writeln!(out, "- @{}({shown}): {}", spec.name, spec.description);
     for (name, about) in properties.into_iter().flatten() {
-        let need = match is_required(name) {
-            true => "required",
-            false => "optional",
+        let need = if is_required(name) {
+            "required"
+        } else {
+            "optional"
         };
         let kind = about.get("type").and_then(Json::as_str).unwrap_or("any");
         let text = about.get("description").and_then(Json::as_str);
@@ -222,9 +223,10 @@ pub(super) fn report(uses: &[ToolUse], last: bool) -> String {
         };
         let _ = writeln!(out, "@{}({arguments}) => {result}", made.name);
     }
-    out.push_str(match last {
-        true => "No more calls can be made. Answer with what you know.",
-        false => "Answer now, or call again if something is missing.",
+    out.push_str(if last {
+        "No more calls can be made. Answer with what you know."
+    } else {
+        "Answer now, or call again if something is missing."
     });
     out
 }

@@ -148,9 +148,10 @@ impl Settings {
             given.asked.extend(LOCAL_ONLY);
             given.asked
         });
-        match names.contains(&name) {
-            true => None,
-            false => nearest(name, names.iter().copied()),
+        if names.contains(&name) {
+            None
+        } else {
+            nearest(name, names.iter().copied())
         }
     }
 

@@ -41,12 +41,13 @@ async fn make_one(at: usize, call: Call, progress: &dyn Progress) -> Result<Tool
         arguments: &arguments,
     };
     progress.event(event).await?;
-    let result = match at < protocol::MOST_CALLS {
-        true => result(call).await,
-        false => Err(format!(
+    let result = if at < protocol::MOST_CALLS {
+        result(call).await
+    } else {
+        Err(format!(
             "the call was not made: an answer may make {} calls",
             protocol::MOST_CALLS
-        )),
+        ))
     };
     let event = CallEvent::ToolResult {
         name: &name,

@@ -49,11 +49,12 @@ pub(super) async fn message(document: &Document, message: &Message, around: Arou
 }
 
 fn heading(role: &str) -> String {
-    match SENT.contains(&role) {
-        true => format!("**{role}**, as the model gets it"),
-        false => format!(
+    if SENT.contains(&role) {
+        format!("**{role}**, as the model gets it")
+    } else {
+        format!(
             "**{role}**, as the model gets it: a message of the user, with `{role}: ` before it"
-        ),
+        )
     }
 }
 

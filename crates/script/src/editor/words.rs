@@ -33,13 +33,13 @@ pub(super) fn directive(directive: &DirectiveSpec) -> String {
 }
 
 fn signature(directive: &DirectiveSpec) -> String {
-    let parameters = directive
-        .parameters
-        .iter()
-        .map(|parameter| match parameter.required {
-            true => parameter.name.to_owned(),
-            false => format!("{}?", parameter.name),
-        });
+    let parameters = directive.parameters.iter().map(|parameter| {
+        if parameter.required {
+            parameter.name.to_owned()
+        } else {
+            format!("{}?", parameter.name)
+        }
+    });
     let mut parameters: Vec<String> = parameters.collect();
     if directive.open {
         parameters.push("…".to_owned());

@@ -189,9 +189,10 @@ pub(super) fn write_text(value: &Value, out: &mut String, depth: u32) -> Result<
 
 /// JavaScript has no integers past 2^53: it prints the double that the number became.
 fn integer_text(number: i64) -> String {
-    match number.unsigned_abs() < 1 << 53 {
-        true => number.to_string(),
-        false => format_number(number as f64),
+    if number.unsigned_abs() < 1 << 53 {
+        number.to_string()
+    } else {
+        format_number(number as f64)
     }
 }
 

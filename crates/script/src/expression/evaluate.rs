@@ -89,9 +89,10 @@ impl Walk<'_> {
             Node::Chain { first, rest, span } => self.chain(first, rest, *span),
             Node::Conditional(parts) => {
                 let [test, then, other] = &**parts;
-                match truthy(&self.node(test)?) {
-                    true => self.node(then),
-                    false => self.node(other),
+                if truthy(&self.node(test)?) {
+                    self.node(then)
+                } else {
+                    self.node(other)
                 }
             }
             Node::Access { base, steps } => self.access(base, steps),
@@ -283,12 +284,13 @@ fn nowhere(fault: Fault) -> EvalError {
 }
 
 fn shallow(value: Value) -> Evaluated {
-    match value.depth() <= MAX_DEPTH {
-        true => Ok(Some(value)),
-        false => Err(EvalError::Limit {
+    if value.depth() <= MAX_DEPTH {
+        Ok(Some(value))
+    } else {
+        Err(EvalError::Limit {
             message: format!("an expression makes no value deeper than {MAX_DEPTH} levels"),
             span: Span::default(),
-        }),
+        })
     }
 }
 
@@ -310,11 +312,12 @@ fn spread(items: &mut Vec<Value>, value: Js) -> Result<(), Fault> {
 }
 
 fn few(count: usize) -> Result<(), Fault> {
-    match count <= MAX_ITEMS {
-        true => Ok(()),
-        false => Err(Fault::Limit(format!(
+    if count <= MAX_ITEMS {
+        Ok(())
+    } else {
+        Err(Fault::Limit(format!(
             "an expression makes no list or object with more than {MAX_ITEMS} entries"
-        ))),
+        )))
     }
 }
 

@@ -260,13 +260,14 @@ impl<'a> Parser<'a> {
         let opened = self.span;
         let (optional, kind) = match self.token {
             Token::Mark(".") => (false, self.field()?),
-            Token::Mark("?.") => match self.lexer.rest().starts_with('[') {
-                true => {
+            Token::Mark("?.") => {
+                if self.lexer.rest().starts_with('[') {
                     self.advance();
                     (true, self.index(opened)?)
+                } else {
+                    (true, self.field()?)
                 }
-                false => (true, self.field()?),
-            },
+            }
             Token::Mark("[") => (false, self.index(opened)?),
             // A call of anything but a known method, a tagged template, `x++`, an arrow.
             Token::Mark("(" | "++" | "--" | "=>" | "=") | Token::Quote('`') => {
@@ -353,9 +354,12 @@ impl<'a> Parser<'a> {
     }
 
     fn number(&mut self, text: &str) -> Read<Node> {
-        let number = literal_number(text).map_err(|beyond| match beyond {
-            true => Refusal::JavaScript,
-            false => invalid(format!("`{text}` is not a number"), self.span),
+        let number = literal_number(text).map_err(|beyond| {
+            if beyond {
+                Refusal::JavaScript
+            } else {
+                invalid(format!("`{text}` is not a number"), self.span)
+            }
         })?;
         self.advance();
         Ok(Node::Literal(Some(from_number(number))))

@@ -132,9 +132,10 @@ pub(super) fn array_index(name: &str) -> Option<usize> {
 
 /// How many UTF-16 units a text has: its `length`.
 fn units(text: &str) -> Value {
-    let count = match text.is_ascii() {
-        true => text.len(),
-        false => text.encode_utf16().count(),
+    let count = if text.is_ascii() {
+        text.len()
+    } else {
+        text.encode_utf16().count()
     };
     Value::Int(count as i64)
 }

@@ -98,9 +98,10 @@ fn config_stays(before: &str, after: &str) -> bool {
 fn checked(text: &str, span: Span, made: &str, stays: impl Fn(&str, &str) -> bool) -> String {
     let written = text.get(span.start..span.end).unwrap_or_default();
     let unix = written.replace("\r\n", "\n");
-    match unix == made || stays(written, made) {
-        true => made.to_owned(),
-        false => unix,
+    if unix == made || stays(written, made) {
+        made.to_owned()
+    } else {
+        unix
     }
 }
 

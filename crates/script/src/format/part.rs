@@ -131,9 +131,10 @@ fn place(row: &Row<'_>, columns: &mut Vec<Column>) -> usize {
         columns.pop();
     }
     let last = columns.last().copied().unwrap_or(Column { from: 0, to: 0 });
-    let to = match last.from < row.indent {
-        true => last.to + 2,
-        false => last.to,
+    let to = if last.from < row.indent {
+        last.to + 2
+    } else {
+        last.to
     };
     if last.from < row.indent {
         columns.push(Column {

@@ -45,9 +45,10 @@ pub fn exports(script: &Script) -> Result<Vec<Export>, Vec<Diagnostic>> {
             None => add(plain(item, script).map(Some)),
         }
     }
-    match findings.is_empty() {
-        true => Ok(found),
-        false => Err(findings),
+    if findings.is_empty() {
+        Ok(found)
+    } else {
+        Err(findings)
     }
 }
 
@@ -80,9 +81,10 @@ fn renamed(entry: &Entry, script: &Script) -> Result<Option<Export>, Vec<Diagnos
     if !is_function(name, script) {
         return Ok(import_of(&entry.key, Some(&entry.value), &script.source)?.map(of_import));
     }
-    let alias = match entry.value.is_null() {
-        true => Some(name),
-        false => entry.value.as_str(),
+    let alias = if entry.value.is_null() {
+        Some(name)
+    } else {
+        entry.value.as_str()
     };
     match alias {
         Some(alias) => Ok(Some(function(name, alias, entry.key.span))),

@@ -31,9 +31,10 @@ pub fn permissions(script: &Script) -> Result<Option<Permissions>, Vec<Diagnosti
         Some(node) => reading.of(node),
         None => None,
     };
-    match reading.found.is_empty() {
-        true => Ok(read),
-        false => Err(reading.found),
+    if reading.found.is_empty() {
+        Ok(read)
+    } else {
+        Err(reading.found)
     }
 }
 
@@ -64,9 +65,10 @@ impl Reading<'_> {
         for entry in entries.iter().filter(|entry| entry.name() != member) {
             let key = entry.name();
             let why = format!("{name} has no {key:?}");
-            let help = match near(key, member) {
-                true => format!("did you mean {member}? It is all that there is"),
-                false => format!("there is `{member}`, and nothing else"),
+            let help = if near(key, member) {
+                format!("did you mean {member}? It is all that there is")
+            } else {
+                format!("there is `{member}`, and nothing else")
             };
             self.wrong(entry.key.span, why, &help);
         }

@@ -68,9 +68,10 @@ fn entry_of(folder: &Path) -> Vec<PathBuf> {
 
 /// A link that somebody chose to run stands for its file: relative names start there.
 fn linked(file: PathBuf) -> PathBuf {
-    match file.is_symlink() {
-        true => file.canonicalize().unwrap_or(file),
-        false => file,
+    if file.is_symlink() {
+        file.canonicalize().unwrap_or(file)
+    } else {
+        file
     }
 }
 

@@ -78,9 +78,10 @@ impl Walk<'_> {
             }
             Node::Code(code) => {
                 let result = self.evaluate(code)?;
-                Ok(match code.test {
-                    true => truthy(&result),
-                    false => equal(value, &result),
+                Ok(if code.test {
+                    truthy(&result)
+                } else {
+                    equal(value, &result)
                 })
             }
             Node::List(pattern) => self.list(pattern, value),

@@ -225,9 +225,10 @@ impl<'a> Reader<'a> {
         let quoted = piece.text.starts_with(['"', '\'']);
         let inner = piece.part(1, piece.text.len().saturating_sub(1));
         let whole = quoted && split::unquote(piece.text).is_some();
-        match whole && inner.text.starts_with([':', '：']) {
-            true => self.alternatives(inner, place),
-            false => self.alternatives(piece, place),
+        if whole && inner.text.starts_with([':', '：']) {
+            self.alternatives(inner, place)
+        } else {
+            self.alternatives(piece, place)
         }
     }
 

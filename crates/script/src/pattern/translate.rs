@@ -35,9 +35,10 @@ pub(super) fn translate(pattern: &str, flags: &str) -> Result<Translated, &'stat
         },
     };
     writer.all()?;
-    let text = match flags.contains('y') {
-        true => format!(r"\A(?:{})", writer.out),
-        false => writer.out,
+    let text = if flags.contains('y') {
+        format!(r"\A(?:{})", writer.out)
+    } else {
+        writer.out
     };
     let names = writer.names;
     Ok(Translated { text, names })
@@ -131,9 +132,10 @@ impl Writer<'_> {
             self.skip(1);
             self.out.push('?');
         }
-        match self.rest.starts_with(['+', '*', '?']) || self.count().is_some() {
-            true => Err("there is nothing to repeat"),
-            false => Ok(()),
+        if self.rest.starts_with(['+', '*', '?']) || self.count().is_some() {
+            Err("there is nothing to repeat")
+        } else {
+            Ok(())
         }
     }
 

@@ -116,9 +116,10 @@ fn link_end(text: &str, begin: usize) -> Option<usize> {
         if rest.starts_with("->") {
             return Some(next);
         }
-        at = match rest.starts_with('-') {
-            true => next + 1,
-            false => group(text, next).unwrap_or(text.len()),
+        at = if rest.starts_with('-') {
+            next + 1
+        } else {
+            group(text, next).unwrap_or(text.len())
         };
     }
     None
@@ -162,9 +163,10 @@ pub(crate) fn uncommented(row: &str) -> &str {
         if rest.starts_with('#') && before.ends_with([' ', '\t']) {
             return before.trim_end();
         }
-        at = match rest.starts_with('#') {
-            true => next + 1,
-            false => group(row, next).unwrap_or(row.len()),
+        at = if rest.starts_with('#') {
+            next + 1
+        } else {
+            group(row, next).unwrap_or(row.len())
         };
     }
     row.trim_end()

@@ -74,9 +74,10 @@ fn name(code: &str, language: &str) -> String {
     }
     let part = |char: char| char.is_alphanumeric() || "_$".contains(char);
     let (name, after) = rest.split_at(rest.find(|char| !part(char)).unwrap_or(rest.len()));
-    match after.trim_start().starts_with('(') {
-        true => name.to_owned(),
-        false => String::new(),
+    if after.trim_start().starts_with('(') {
+        name.to_owned()
+    } else {
+        String::new()
     }
 }
 

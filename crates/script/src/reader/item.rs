@@ -78,9 +78,10 @@ impl<'a> Classifier<'a> {
         }
         let span = placed.whole;
         let item = |kind| Item { span, kind };
-        match chain {
-            true => Some(self.chain(placed).map(item)),
-            false => call::call(placed).map(|call| Some(item(ItemKind::Call(call)))),
+        if chain {
+            Some(self.chain(placed).map(item))
+        } else {
+            call::call(placed).map(|call| Some(item(ItemKind::Call(call))))
         }
     }
 
@@ -99,9 +100,10 @@ impl<'a> Classifier<'a> {
                     .help("declare it in the script's own list of instructions"),
             );
         }
-        match problems.is_empty() {
-            true => Ok(()),
-            false => Err(super::report(source, problems)),
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(super::report(source, problems))
         }
     }
 
@@ -212,9 +214,10 @@ impl<'a> Classifier<'a> {
     fn call(&mut self, node: &Node, found: &Entry, fields: Vec<Entry>) -> Option<ItemKind> {
         let key = found.key.text()?;
         let name = Placed::of(&found.key, key, self.file);
-        let made = match key.starts_with('$') {
-            false => Some(call::bare(Target::Tool, name)),
-            true => call::call(name),
+        let made = if !key.starts_with('$') {
+            Some(call::bare(Target::Tool, name))
+        } else {
+            call::call(name)
         };
         let Some(mut made) = made else {
             let message = format!("`{key}` is not the name of a directive");

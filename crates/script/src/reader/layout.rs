@@ -137,9 +137,10 @@ fn opens_block(text: &str) -> bool {
 fn parent(row: &Row<'_>) -> usize {
     let text = after_dashes(row.text);
     let bare = text.starts_with(['|', '>', '!']);
-    match bare && row.text.starts_with('-') {
-        true => row.column() - 2,
-        false => row.column(),
+    if bare && row.text.starts_with('-') {
+        row.column() - 2
+    } else {
+        row.column()
     }
 }
 

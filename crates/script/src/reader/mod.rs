@@ -43,9 +43,10 @@ impl Read {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn finish(self) -> Result<Script, Vec<Diagnostic>> {
-        match self.diagnostics.is_empty() {
-            true => Ok(self.script),
-            false => Err(self.diagnostics),
+        if self.diagnostics.is_empty() {
+            Ok(self.script)
+        } else {
+            Err(self.diagnostics)
         }
     }
 }

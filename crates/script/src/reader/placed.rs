@@ -61,12 +61,13 @@ impl<'a> Placed<'a> {
         let text = self.text.get(start..end).unwrap_or_default();
         let start = start + text.len() - text.trim_start().len();
         let text = text.trim();
-        let whole = match self.exact {
-            true => Span {
+        let whole = if self.exact {
+            Span {
                 start: self.whole.start + start,
                 end: self.whole.start + start + text.len(),
-            },
-            false => self.whole,
+            }
+        } else {
+            self.whole
         };
         Placed {
             text,

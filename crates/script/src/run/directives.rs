@@ -188,16 +188,18 @@ impl Instance {
             let name = entry.name();
             let plain = |node: &Node| matches!(&node.data, Data::Scalar(scalar) if scalar.value.as_str().is_some_and(|text| !text.starts_with("?=")));
             let authored = plain(&entry.value);
-            let value = match authored {
-                true => Some(entry.value.value()),
-                false => self.node(&entry.value, scope).await?,
+            let value = if authored {
+                Some(entry.value.value())
+            } else {
+                self.node(&entry.value, scope).await?
             };
             let mut state = self.state();
             state.answered.remove(name);
-            match authored {
-                true => state.authored.insert(name.into()),
+            if authored {
+                state.authored.insert(name.into())
+            } else {
                 // What was computed may be anybody's text.
-                false => state.authored.remove(name),
+                state.authored.remove(name)
             };
             if let Some(value) = value {
                 state.prompt.insert(name.into(), value);

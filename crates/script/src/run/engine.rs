@@ -53,9 +53,12 @@ impl Engine {
         withheld: Option<Arc<Withheld>>,
     ) -> JsOptions {
         let own = source.path.as_deref().and_then(Path::parent);
-        let own = own.map(|folder| match folder.as_os_str().is_empty() {
-            true => PathBuf::from("."),
-            false => folder.to_owned(),
+        let own = own.map(|folder| {
+            if folder.as_os_str().is_empty() {
+                PathBuf::from(".")
+            } else {
+                folder.to_owned()
+            }
         });
         let roots = own.into_iter().chain(self.javascript.roots.iter().cloned());
         JsOptions {
@@ -119,9 +122,10 @@ fn turn(entry: &Entry) -> Turn {
         role: entry.role.clone(),
         content: said(&entry.content),
         name: entry.name.clone(),
-        to: match entry.private {
-            true => entry.to.clone(),
-            false => Vec::new(),
+        to: if entry.private {
+            entry.to.clone()
+        } else {
+            Vec::new()
         },
         thinking: entry.thinking.clone(),
     }

@@ -186,9 +186,10 @@ impl Instance {
         arguments.append(&mut told.arguments);
         let (value, mut after) =
             boxed(|| self.call_function(callable, arguments, scope, at)).await?;
-        let object = match after.is_empty() {
-            true => object,
-            false => after.remove(0).unwrap_or(object),
+        let object = if after.is_empty() {
+            object
+        } else {
+            after.remove(0).unwrap_or(object)
         };
         told.arguments = after;
         Ok((value, object))

@@ -119,9 +119,10 @@ impl Instance {
         };
         let (form, template) = prefix::expression_result(text);
         let written = code.contains(text) || template.contains("{{") && code.contains(template);
-        match form == Form::Immediate && written {
-            true => Ok(Computed::Template(template.to_owned())),
-            false => Ok(Computed::Value(value)),
+        if form == Form::Immediate && written {
+            Ok(Computed::Template(template.to_owned()))
+        } else {
+            Ok(Computed::Value(value))
         }
     }
 

@@ -145,9 +145,10 @@ fn listed(root: &Path, deep: bool, names: &mut Vec<String>) -> std::io::Result<(
                 return Err(std::io::Error::other(why));
             }
             let name = format!("{before}{}", entry.file_name().to_string_lossy());
-            match deep && entry.file_type()?.is_dir() {
-                true => folders.push((entry.path(), format!("{name}/"))),
-                false => names.push(name),
+            if deep && entry.file_type()?.is_dir() {
+                folders.push((entry.path(), format!("{name}/")))
+            } else {
+                names.push(name)
             }
         }
     }

@@ -221,9 +221,10 @@ impl Instance {
                     }
                     None => Default::default(),
                 };
-                let target = match *script {
-                    true => Target::Script,
-                    false => Target::of(name),
+                let target = if *script {
+                    Target::Script
+                } else {
+                    Target::of(name)
                 };
                 self.invoke(target, name, params, scope, at).await
             }
@@ -398,9 +399,10 @@ impl Filling {
     fn alone(&self, parts: &[Part]) -> Option<Value> {
         let blank = |part: &Part| matches!(part, Part::Text(text) if text.is_empty());
         let holes = parts.iter().filter(|part| !blank(part)).count();
-        match holes == 1 {
-            true => self.answer.clone(),
-            false => None,
+        if holes == 1 {
+            self.answer.clone()
+        } else {
+            None
         }
     }
 }

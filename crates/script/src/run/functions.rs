@@ -55,9 +55,10 @@ impl Instance {
                     finding.help("give one of them another name"),
                 ));
             }
-            match function.template {
-                true => state.template_functions.insert(name, callable),
-                false => state.functions.insert(name, callable),
+            if function.template {
+                state.template_functions.insert(name, callable)
+            } else {
+                state.functions.insert(name, callable)
             };
         }
         Ok(())

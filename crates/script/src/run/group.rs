@@ -117,9 +117,10 @@ impl Instance {
         let own = self.own_name();
         let mut names = Vec::new();
         for name in &entry.to {
-            match name == EVERYBODY {
-                true => names.extend(self.roles().keys().map(ToString::to_string)),
-                false => names.push(name.clone()),
+            if name == EVERYBODY {
+                names.extend(self.roles().keys().map(ToString::to_string))
+            } else {
+                names.push(name.clone())
             }
         }
         let mut seen = std::collections::HashSet::new();

@@ -294,9 +294,10 @@ impl Instance {
         let name: Arc<str> = name.trim_start_matches('$').into();
         let mut state = self.state();
         let taken = state.variables.contains_key(&*format!("${name}"));
-        let functions = match template {
-            true => &mut state.template_functions,
-            false => &mut state.functions,
+        let functions = if template {
+            &mut state.template_functions
+        } else {
+            &mut state.functions
         };
         if !taken && Directive::named(&name).is_none() {
             functions.entry(name).or_insert(callable);
@@ -305,9 +306,10 @@ impl Instance {
 }
 
 fn relative(path: &str) -> String {
-    match path.starts_with('.') || path.starts_with('/') {
-        true => path.to_owned(),
-        false => format!("./{path}"),
+    if path.starts_with('.') || path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("./{path}")
     }
 }
 

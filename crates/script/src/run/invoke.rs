@@ -30,9 +30,10 @@ impl Instance {
         at: Span,
     ) -> BoxFuture<'a, Result<Option<Value>, ScriptError>> {
         Box::pin(async move {
-            let params = match self.listens("beforeCall") {
-                true => boxed(|| self.before_call(name, params, scope, at)).await?,
-                false => params,
+            let params = if self.listens("beforeCall") {
+                boxed(|| self.before_call(name, params, scope, at)).await?
+            } else {
+                params
             };
             let told = self.listens("afterCall").then(|| params.whole());
             let value = match target {

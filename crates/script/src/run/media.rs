@@ -81,15 +81,14 @@ impl Instance {
         let is_address = ["https://", "http://", "data:"]
             .iter()
             .any(|scheme| place.starts_with(scheme));
-        let url = match is_address {
-            true => place.to_owned(),
-            false => {
-                let bytes = self.bytes_of(place, scope, at).await?;
-                let media_type = media_type(place, class);
-                let url = format!("data:{media_type};base64,{}", STANDARD.encode(&bytes));
-                self.world.kept.add(url.len());
-                url
-            }
+        let url = if is_address {
+            place.to_owned()
+        } else {
+            let bytes = self.bytes_of(place, scope, at).await?;
+            let media_type = media_type(place, class);
+            let url = format!("data:{media_type};base64,{}", STANDARD.encode(&bytes));
+            self.world.kept.add(url.len());
+            url
         };
         let mut part = ContentPart::media(&url, Some(class), None);
         if let ContentPart::File { file } = &mut part

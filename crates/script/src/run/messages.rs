@@ -83,9 +83,10 @@ impl Instance {
         let text = self.addressed(text, &mut entry);
         let (text, biases) = bias::strip(&text);
         entry.biases = biases;
-        entry.stage = match may_have_holes(&text) {
-            true => Stage::Holes,
-            false => Stage::Template,
+        entry.stage = if may_have_holes(&text) {
+            Stage::Holes
+        } else {
+            Stage::Template
         };
         entry.content = Value::from(text);
         let immediate = form == Form::Immediate;
@@ -228,9 +229,10 @@ impl Instance {
         at: Span,
     ) -> Result<(), ScriptError> {
         let first = self.dialogue().separate(pin);
-        match first {
-            true => self.recall(scope, at).await,
-            false => Ok(()),
+        if first {
+            self.recall(scope, at).await
+        } else {
+            Ok(())
         }
     }
 
@@ -281,9 +283,10 @@ impl Instance {
     /// Fills `[[…]]` of messages that wait for it. Templates of other messages wait on.
     pub(crate) async fn fill_holes(self: &Arc<Self>) -> Result<(), ScriptError> {
         let waiting = self.dialogue().has_holes();
-        match waiting {
-            true => self.render_messages().await,
-            false => Ok(()),
+        if waiting {
+            self.render_messages().await
+        } else {
+            Ok(())
         }
     }
 

@@ -154,9 +154,10 @@ impl State {
     /// Gives a variable a value, where a name of that kind already is: in `prompt` or beside it.
     pub(crate) fn assign(&mut self, name: &str, value: Option<Value>) {
         self.authored.remove(name);
-        let table = match self.prompt.contains_key(name) {
-            true => &mut self.prompt,
-            false => &mut self.variables,
+        let table = if self.prompt.contains_key(name) {
+            &mut self.prompt
+        } else {
+            &mut self.variables
         };
         self.undefined.remove(name);
         match value {

@@ -172,9 +172,10 @@ impl Instance {
             table.entry("LatestResult".into()).or_insert(last);
         }
         // The dialogue is long, and few templates speak of it.
-        let prompt = match text.contains("messages") {
-            true => state.prompt_value(dialogue::values(self.dialogue().messages())),
-            false => Value::Map(Map::new(state.prompt.clone())),
+        let prompt = if text.contains("messages") {
+            state.prompt_value(dialogue::values(self.dialogue().messages()))
+        } else {
+            Value::Map(Map::new(state.prompt.clone()))
         };
         table.insert("prompt".into(), prompt);
         table.insert(

@@ -182,9 +182,10 @@ impl Instance {
             if !parameter.name.is_empty() && !parameter.optional && !parameter.rest {
                 required.push(parameter.name.clone());
             }
-            let names = match parameter.name.is_empty() {
-                true => parameter.keys,
-                false => vec![parameter.name],
+            let names = if parameter.name.is_empty() {
+                parameter.keys
+            } else {
+                vec![parameter.name]
             };
             properties.extend(names.into_iter().map(|name| (name, serde_json::json!({}))));
         }

@@ -39,9 +39,10 @@ impl Instance {
             last = self.node(&entry.value, scope).await?;
             self.set_path(entry.name(), last.clone(), scope, entry.key.span)?;
         }
-        match value.is_empty() && call.fields.is_empty() {
-            true => self.set_values(params, scope, at),
-            false => Ok(last),
+        if value.is_empty() && call.fields.is_empty() {
+            self.set_values(params, scope, at)
+        } else {
+            Ok(last)
         }
     }
 

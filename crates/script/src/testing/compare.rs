@@ -259,9 +259,10 @@ impl Place<'_> {
     }
 
     fn unless(self, holds: bool, expected: impl FnOnce() -> String) -> Vec<Mismatch> {
-        match holds {
-            true => Vec::new(),
-            false => self.differs(expected()),
+        if holds {
+            Vec::new()
+        } else {
+            self.differs(expected())
         }
     }
 }
@@ -276,9 +277,10 @@ fn matched(pattern: &Pattern, at: Place<'_>) -> Vec<Mismatch> {
 }
 
 fn exists(there: bool, strict: bool, at: Place<'_>) -> Vec<Mismatch> {
-    let is_there = match strict {
-        true => at.actual.is_some(),
-        false => at.actual.is_some_and(|value| *value != Value::Null),
+    let is_there = if strict {
+        at.actual.is_some()
+    } else {
+        at.actual.is_some_and(|value| *value != Value::Null)
     };
     let expected = if there { "any value" } else { "nothing" };
     at.unless(is_there == there, || expected.to_owned())
@@ -403,9 +405,10 @@ fn compared(comparison: Comparison, wanted: &Value, actual: Option<&Value>) -> b
 }
 
 fn joined(path: &str, name: &str) -> String {
-    match path.is_empty() {
-        true => name.to_owned(),
-        false => format!("{path}.{name}"),
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
     }
 }
 

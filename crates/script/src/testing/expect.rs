@@ -52,12 +52,13 @@ impl<'a> Expectations<'a> {
     /// `output:`; with `not: true`, what it must not be.
     pub(super) fn output(&mut self, node: &Node, is_negated: bool) {
         let wanted = self.wanted(node);
-        let wanted = match is_negated {
-            true => Wanted {
+        let wanted = if is_negated {
+            Wanted {
                 span: wanted.span,
                 rule: Rule::Not(Box::new(wanted)),
-            },
-            false => wanted,
+            }
+        } else {
+            wanted
         };
         self.aspect(Aspect::Output, wanted);
     }

@@ -290,9 +290,10 @@ impl<'a> Reader<'a> {
 
     fn flag(&mut self, fields: Fields<'_>, name: &str) -> bool {
         let own = fields.entries.iter().any(|entry| entry.name() == name);
-        match own {
-            true => self.flag_of(fields.entries, name),
-            false => self.flag_of(fields.front, name),
+        if own {
+            self.flag_of(fields.entries, name)
+        } else {
+            self.flag_of(fields.front, name)
         }
     }
 

@@ -159,9 +159,10 @@ fn events(reply: &Reply, request: &ChatRequest) -> Vec<ChatEvent> {
             arguments: call.arguments.clone(),
         });
     }
-    let reason = reply.finish.unwrap_or(match reply.tool_calls.is_empty() {
-        true => FinishReason::Stop,
-        false => FinishReason::ToolCalls,
+    let reason = reply.finish.unwrap_or(if reply.tool_calls.is_empty() {
+        FinishReason::Stop
+    } else {
+        FinishReason::ToolCalls
     });
     events.push(ChatEvent::Finish {
         choice,

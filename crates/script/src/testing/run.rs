@@ -151,9 +151,10 @@ impl Bench {
                 Err(error) => return Verdict::Broken(Box::new(error)),
             }
         }
-        match mismatches.is_empty() {
-            true => Verdict::Passed,
-            false => Verdict::Failed(mismatches),
+        if mismatches.is_empty() {
+            Verdict::Passed
+        } else {
+            Verdict::Failed(mismatches)
         }
     }
 
@@ -204,14 +205,15 @@ impl Bench {
                     let found = fixture.source.error("test.judge", why, *span);
                     ScriptError::new(ErrorKind::Model, found)
                 })?;
-                Ok(match said.passes {
-                    true => Vec::new(),
-                    false => vec![Mismatch::new(
+                Ok(if said.passes {
+                    Vec::new()
+                } else {
+                    vec![Mismatch::new(
                         "output",
                         format!("{rubric} (the judge: {})", said.reason),
                         found.output.as_ref(),
                         *span,
-                    )],
+                    )]
                 })
             }
         }

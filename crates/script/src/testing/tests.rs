@@ -35,9 +35,10 @@ fn wanted(text: &str) -> Result<Wanted, Vec<String>> {
     assert!(found.is_empty(), "{text}: {found:?}");
     let mut reader = Reader::new(&source);
     let wanted = reader.read(&node.unwrap());
-    match reader.found.is_empty() {
-        true => Ok(wanted),
-        false => Err(reader.found.iter().map(ToString::to_string).collect()),
+    if reader.found.is_empty() {
+        Ok(wanted)
+    } else {
+        Err(reader.found.iter().map(ToString::to_string).collect())
     }
 }
 

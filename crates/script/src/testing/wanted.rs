@@ -187,9 +187,10 @@ impl<'a> Reader<'a> {
     fn scalar(&mut self, node: &Node) -> Rule {
         let text = node.text().unwrap_or_default();
         let is_tagged = matches!(node.tag.as_deref(), Some("re" | "regexp"));
-        let pattern = match is_tagged {
-            true => Some(Pattern::tagged(text)),
-            false => node.as_str().and_then(Pattern::literal),
+        let pattern = if is_tagged {
+            Some(Pattern::tagged(text))
+        } else {
+            node.as_str().and_then(Pattern::literal)
         };
         match pattern {
             None => Rule::Equal(node.value()),
@@ -205,9 +206,10 @@ impl<'a> Reader<'a> {
         let mut rules = Vec::new();
         let mut fields = Vec::new();
         for entry in entries {
-            match entry.name().starts_with('$') {
-                true => rules.extend(self.operator(entry)),
-                false => fields.extend(self.field(entry)),
+            if entry.name().starts_with('$') {
+                rules.extend(self.operator(entry))
+            } else {
+                fields.extend(self.field(entry))
             }
         }
         if rules.is_empty() {

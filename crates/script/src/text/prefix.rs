@@ -152,9 +152,10 @@ fn placed(text: &str, position: Position) -> Option<Prefixed<'_>> {
         },
     };
     Some(Prefixed {
-        place: match replaces {
-            true => Place::Replace { index, role },
-            false => Place::Insert { index, role },
+        place: if replaces {
+            Place::Replace { index, role }
+        } else {
+            Place::Insert { index, role }
         },
         deprecated: (mark == "!").then_some("`#:` and `#+` in place of `!:` and `!+`"),
         ..without(text, rest, form)
@@ -189,18 +190,18 @@ fn brackets(text: &str) -> Option<Brackets<'_>> {
 }
 
 fn optional_index(text: &str) -> Option<Option<i64>> {
-    match text.is_empty() {
-        true => Some(None),
-        false => text.parse().ok().map(Some),
+    if text.is_empty() {
+        Some(None)
+    } else {
+        text.parse().ok().map(Some)
     }
 }
 
 fn optional_role(text: &str) -> Option<Option<&str>> {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    match text.is_empty() {
-        true => Some(None),
-        false => {
-            (text.starts_with(char::is_alphabetic) && text.chars().all(fits)).then_some(Some(text))
-        }
+    if text.is_empty() {
+        Some(None)
+    } else {
+        (text.starts_with(char::is_alphabetic) && text.chars().all(fits)).then_some(Some(text))
     }
 }

@@ -19,9 +19,10 @@ pub fn splice(out: &mut String, value: &str, after: &str) {
 }
 
 fn fitting_value<'v>(out: &str, value: &'v str) -> &'v str {
-    match out.ends_with(is_blank) {
-        true => value.trim_start_matches(is_blank),
-        false => value,
+    if out.ends_with(is_blank) {
+        value.trim_start_matches(is_blank)
+    } else {
+        value
     }
 }
 

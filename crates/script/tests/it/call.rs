@@ -258,13 +258,14 @@ impl Progress for Stopping {
     fn event<'a>(&'a self, event: CallEvent<'a>) -> BoxFuture<'a, Result<(), ScriptError>> {
         let stops = matches!(event, CallEvent::Chunk { .. });
         Box::pin(async move {
-            match stops {
-                true => Err(ScriptError::plain(
+            if stops {
+                Err(ScriptError::plain(
                     ErrorKind::Aborted,
                     "x.ai.yaml",
                     "stopped",
-                )),
-                false => Ok(()),
+                ))
+            } else {
+                Ok(())
             }
         })
     }

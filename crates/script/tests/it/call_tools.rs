@@ -161,9 +161,10 @@ async fn a_model_that_only_calls_is_ended() {
             reason: FinishReason::ToolCalls,
             raw: "tool_calls".to_owned(),
         };
-        let model = Scripted::new([match native {
-            true => Rule::events(".", vec![Ok(call), Ok(finish)]),
-            false => Rule::say(".", "@weather(Oslo)"),
+        let model = Scripted::new([if native {
+            Rule::events(".", vec![Ok(call), Ok(finish)])
+        } else {
+            Rule::say(".", "@weather(Oslo)")
         }]);
         let mut asked = asking(&model, "what is the weather?", r#"{"maxToolRounds": 2}"#);
         asked.model.abilities.tools = native;

@@ -90,13 +90,15 @@ fn parameters(directive: &DirectiveSpec) -> String {
 }
 
 fn named(name: &str, required: bool, doc: &str) -> String {
-    let name = match required {
-        true => format!("**`{name}`**"),
-        false => format!("`{name}`"),
+    let name = if required {
+        format!("**`{name}`**")
+    } else {
+        format!("`{name}`")
     };
-    match doc.is_empty() {
-        true => name,
-        false => format!("{name}: {}", cell(doc)),
+    if doc.is_empty() {
+        name
+    } else {
+        format!("{name}: {}", cell(doc))
     }
 }
 

@@ -104,9 +104,10 @@ fn scripts() -> Vec<(String, String)> {
     cases(&root().join("conformance/scripts"), &mut found);
     assert!(found.len() > own + 100, "{}", found.len());
     let published = root().join("../shared/vectors/ppe");
-    match published.is_dir() {
-        true => cases(&published, &mut found),
-        false => println!("the published cases are not there, and were left out"),
+    if published.is_dir() {
+        cases(&published, &mut found)
+    } else {
+        println!("the published cases are not there, and were left out")
     }
     found
 }

@@ -236,10 +236,7 @@ proptest! {
             let scope: Map = [("n", Value::Float(number))].into_iter().collect();
             let Parsed::Native(printed) = Expression::parse("n + ''") else { panic!() };
             // Seventeen digits say exactly which double it is.
-            let literal = match number.is_finite() {
-                true => format!("String({number:.17e})"),
-                false => format!("String({})", quillet_script::expression::format_number(number)),
-            };
+            let literal = if number.is_finite() { format!("String({number:.17e})") } else { format!("String({})", quillet_script::expression::format_number(number)) };
             prop_assert_eq!(Ok(printed.evaluate(&scope).unwrap()), engine.evaluate(&literal));
         }
     }

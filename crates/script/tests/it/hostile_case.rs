@@ -176,9 +176,10 @@ fn javascript(code: &str) -> String {
     let statement = ["for", "try", "let", "function"]
         .iter()
         .any(|word| last.starts_with(word));
-    let body = match statement || last.is_empty() {
-        true => code.to_owned(),
-        false => format!("{before} return {last}"),
+    let body = if statement || last.is_empty() {
+        code.to_owned()
+    } else {
+        format!("{before} return {last}")
     };
     format!("!fn |-\n  hostile() {{ {body} }}\n---\n$hostile: null\n")
 }

@@ -60,9 +60,10 @@ impl Hostile {
     }
 
     fn finish(&self) -> Option<ChatEvent> {
-        let reason = match self.calls.is_empty() {
-            true => FinishReason::Stop,
-            false => FinishReason::ToolCalls,
+        let reason = if self.calls.is_empty() {
+            FinishReason::Stop
+        } else {
+            FinishReason::ToolCalls
         };
         (self.end == "finish").then(|| ChatEvent::Finish {
             choice: 0,
@@ -81,9 +82,10 @@ impl ChatModel for Hostile {
         let (say, numbered) = (self.say.clone(), self.numbered);
         let piece = move |number: usize| ChatEvent::Text {
             choice: 0,
-            text: match numbered {
-                true => format!("{say}{number}"),
-                false => say.clone(),
+            text: if numbered {
+                format!("{say}{number}")
+            } else {
+                say.clone()
             },
         };
         let times = match &*self.end {

@@ -388,9 +388,12 @@ fn kind(kind: &ExportKind) -> String {
         }
         ExportKind::Value(value) => shown(value),
         ExportKind::Function(parameters) => {
-            let names = parameters.iter().map(|parameter| match parameter.object {
-                true => format!("{{{}}}", parameter.keys.join(",")),
-                false => parameter.name.clone(),
+            let names = parameters.iter().map(|parameter| {
+                if parameter.object {
+                    format!("{{{}}}", parameter.keys.join(","))
+                } else {
+                    parameter.name.clone()
+                }
             });
             format!("({})", names.collect::<Vec<_>>().join(","))
         }

@@ -69,9 +69,10 @@ fn kind_shown(kind: &ImportKind) -> String {
 
 fn name_shown(name: &Imported) -> String {
     let mark = if name.template { "#" } else { "" };
-    match name.name == name.alias {
-        true => format!("{}{mark}", name.name),
-        false => format!("{}:{}{mark}", name.name, name.alias),
+    if name.name == name.alias {
+        format!("{}{mark}", name.name)
+    } else {
+        format!("{}:{}{mark}", name.name, name.alias)
     }
 }
 

@@ -352,12 +352,12 @@ fn check(file: &str, data: &str, expected: &str, format: impl Fn(&Value) -> Stri
         let text = field(vector, "template").as_str().unwrap();
         // What users give is not rendered again, as the vectors' own switch says.
         let expands = field(field(vector, "options"), "expandValue") != &Value::Bool(false);
-        let data: Map = match expands {
-            true => data,
-            false => data
-                .iter()
+        let data: Map = if expands {
+            data
+        } else {
+            data.iter()
                 .map(|(k, v)| (format!("user_{k}"), v.clone()))
-                .collect(),
+                .collect()
         };
         let text = if expands {
             text.to_owned()

@@ -121,9 +121,10 @@ where
         all.extend_from_slice(&std::mem::take(&mut first));
         all.extend_from_slice(&piece);
     }
-    match all.is_empty() {
-        true => Ok(first),
-        false => Ok(all.into()),
+    if all.is_empty() {
+        Ok(first)
+    } else {
+        Ok(all.into())
     }
 }
 

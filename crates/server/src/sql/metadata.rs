@@ -137,9 +137,10 @@ fn answer(name: &str, catalogue: Arc<Catalogue>, detail: Detail, asked: &HeaderM
     let tag = tag(&catalogue);
     let known = tag.as_ref().is_some_and(|tag| knows(asked, tag));
     let gzip = accepts_gzip(asked);
-    let mut response = match known {
-        true => StatusCode::NOT_MODIFIED.into_response(),
-        false => pieces::body(name, catalogue, detail, gzip).into_response(),
+    let mut response = if known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        pieces::body(name, catalogue, detail, gzip).into_response()
     };
     let headers = response.headers_mut();
     let mut say = |name: HeaderName, value: &'static str| {

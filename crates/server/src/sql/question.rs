@@ -84,15 +84,12 @@ pub(crate) async fn ask(
         ..RunOptions::default()
     };
     let answering = async {
-        let answered: Result<_, SqlError> = match body.run {
-            true => {
-                let asked = databases.ask(&name, &body.prompt, &options).await;
-                asked.map(|(generated, ran)| (generated, Some(ran)))
-            }
-            false => {
-                let asked = databases.generate_with(&name, &body.prompt, &options).await;
-                asked.map(|generated| (generated, None))
-            }
+        let answered: Result<_, SqlError> = if body.run {
+            let asked = databases.ask(&name, &body.prompt, &options).await;
+            asked.map(|(generated, ran)| (generated, Some(ran)))
+        } else {
+            let asked = databases.generate_with(&name, &body.prompt, &options).await;
+            asked.map(|generated| (generated, None))
         };
         answered.map_err(ApiError::from)
     };

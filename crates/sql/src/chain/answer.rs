@@ -141,8 +141,9 @@ pub(super) fn unfenced(text: &str) -> Option<&str> {
         .unwrap_or(0);
     let (language, after) = inside.split_at(word);
     // On one line the first word may be part of the code itself.
-    match after.starts_with(['\n', '\r', ' ']) && !begins_like_sql(inside) && !language.is_empty() {
-        true => Some(after),
-        false => Some(inside),
+    if after.starts_with(['\n', '\r', ' ']) && !begins_like_sql(inside) && !language.is_empty() {
+        Some(after)
+    } else {
+        Some(inside)
     }
 }

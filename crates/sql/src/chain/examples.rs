@@ -93,9 +93,10 @@ pub(super) fn text(examples: &[Example], tokens: &dyn TokenCounter, budget: u64)
         left -= cost;
         text.push_str(&shown);
     }
-    match text.is_empty() {
-        true => text,
-        false => format!("{HEAD}{text}\n"),
+    if text.is_empty() {
+        text
+    } else {
+        format!("{HEAD}{text}\n")
     }
 }
 

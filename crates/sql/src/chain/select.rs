@@ -30,9 +30,10 @@ pub fn read_selection(
             chosen.push(i);
         }
     }
-    match chosen.is_empty() {
-        true => Err(unknown(&names)),
-        false => Ok(chosen),
+    if chosen.is_empty() {
+        Err(unknown(&names))
+    } else {
+        Ok(chosen)
     }
 }
 

@@ -92,8 +92,9 @@ fn list<'a>(
     if shown.len() < all {
         shown.push("…".to_owned());
     }
-    match is_declared {
-        true => format!("in ({})", shown.join(", ")),
-        false => format!("e.g. {}", shown.join(", ")),
+    if is_declared {
+        format!("in ({})", shown.join(", "))
+    } else {
+        format!("e.g. {}", shown.join(", "))
     }
 }

@@ -125,9 +125,10 @@ fn field<'a>(cell: &'a Cell, options: &CsvOptions) -> Option<Cow<'a, str>> {
 /// which East Asian editions take for the same.
 fn guarded<'a>(text: Cow<'a, str>, options: &CsvOptions) -> Cow<'a, str> {
     let begins = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
-    match options.guard_formulas && text.starts_with(begins) && !is_number(&text) {
-        true => Cow::Owned(format!("'{text}")),
-        false => text,
+    if options.guard_formulas && text.starts_with(begins) && !is_number(&text) {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        text
     }
 }
 

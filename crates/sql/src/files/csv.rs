@@ -307,13 +307,14 @@ fn ragged(
         b'\t' => "a tab".to_owned(),
         other => format!("{:?}", char::from(other)),
     };
-    let help = match cells.len() > expected {
-        true => format!(
+    let help = if cells.len() > expected {
+        format!(
             "put cells that have {separator} in them in quotes, or name the separator with sql.file_separator"
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "separate as many cells as the first row has with {separator}, empty ones too; lines above and below the table do not belong into the file"
-        ),
+        )
     };
     FileError::new(ErrorCode::FileRagged, path, message)
         .at(line)

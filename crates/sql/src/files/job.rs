@@ -154,12 +154,13 @@ impl Job {
 
 fn size(path: &Path) -> Result<u64, FileError> {
     let found = std::fs::metadata(path).map_err(|error| unread(path, &error))?;
-    match found.is_file() {
-        true => Ok(found.len()),
-        false => Err(
+    if found.is_file() {
+        Ok(found.len())
+    } else {
+        Err(
             FileError::new(ErrorCode::FileRead, path, "is no regular file")
                 .help("it is read twice; write what comes out of a pipe to a file"),
-        ),
+        )
     }
 }
 

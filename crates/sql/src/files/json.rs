@@ -221,9 +221,10 @@ fn wrong(path: &Path, line: u64, text: &str, error: &serde_json::Error) -> FileE
         column: Some(error.column() as u64).filter(|column| *column > 0),
         ..FileError::new(ErrorCode::FileForm, path, message).at(line)
     }
-    .help(match is_array {
-        true => "write one JSON object a line, without an array around them: jq -c '.[]' FILE",
-        false => "write one JSON object a line, without line ends inside: jq -c . FILE",
+    .help(if is_array {
+        "write one JSON object a line, without an array around them: jq -c '.[]' FILE"
+    } else {
+        "write one JSON object a line, without line ends inside: jq -c . FILE"
     })
 }
 

@@ -106,9 +106,10 @@ impl Kind {
                 return None;
             }
             let number: i64 = text.parse().ok()?;
-            return Some(match number.unsigned_abs() <= MAX_EXACT {
-                true => Kind::Small,
-                false => Kind::Large,
+            return Some(if number.unsigned_abs() <= MAX_EXACT {
+                Kind::Small
+            } else {
+                Kind::Large
             });
         }
         let parts = Parts::of(digits)?;

@@ -212,13 +212,10 @@ pub(super) fn broken(
             };
             let message = format!("byte {value:#04x} at offset {at} is no {name}");
             let error = FileError::new(ErrorCode::FileEncoding, path, message).at(line);
-            error.help(match known {
-                true => "the file is written in another encoding than sql.file_encoding says".to_owned(),
-                false => format!(
-                    "save it as UTF-8, or name its encoding: sql.file_encoding = \"{}\" (QUILLET_SQL_FILE_ENCODING)",
-                    guess(path)
-                ),
-            })
+            error.help(if known { "the file is written in another encoding than sql.file_encoding says".to_owned() } else { format!(
+                "save it as UTF-8, or name its encoding: sql.file_encoding = \"{}\" (QUILLET_SQL_FILE_ENCODING)",
+                guess(path)
+            ) })
         }
     }
 }

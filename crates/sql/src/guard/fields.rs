@@ -312,9 +312,10 @@ fn function(function: &Ident, alias: Option<&TableAlias>) -> Option<(String, Sou
     let own = alias.into_iter().flat_map(|alias| &alias.columns);
     let mut columns: HashSet<String> = own.map(|column| key(&column.name)).collect();
     if columns.is_empty() {
-        columns.insert(match NAMED.contains(&name.as_str()) {
-            true => VALUE.to_owned(),
-            false => called.clone(),
+        columns.insert(if NAMED.contains(&name.as_str()) {
+            VALUE.to_owned()
+        } else {
+            called.clone()
         });
     }
     Some((called, Source::Value(columns)))

@@ -322,9 +322,10 @@ impl Lexer<'_> {
         let single = self
             .peek(0)
             .is_some_and(|byte| b"()[]{},;.+*/%\\".contains(&byte));
-        let long = match single {
-            true => None,
-            false => LONG_MARKS.iter().find(|mark| self.is_whole(mark)),
+        let long = if single {
+            None
+        } else {
+            LONG_MARKS.iter().find(|mark| self.is_whole(mark))
         };
         // `#` begins comments in MySQL and is handled before.
         self.at += long.map_or(1, |mark| mark.len());

@@ -107,9 +107,10 @@ pub(super) fn class(dialect: Dialect, parts: &[String]) -> Relation {
         [] => return Relation::System,
     };
     if dialect != Dialect::Sqlite && schema == "information_schema" {
-        return match INFORMATION.contains(&name) {
-            true => Relation::Schema,
-            false => Relation::System,
+        return if INFORMATION.contains(&name) {
+            Relation::Schema
+        } else {
+            Relation::System
         };
     }
     match dialect {
@@ -128,9 +129,10 @@ fn sqlite(name: &str) -> Relation {
         return Relation::Schema;
     }
     if let Some(pragma) = name.strip_prefix("pragma_") {
-        return match PRAGMAS.contains(&pragma) {
-            true => Relation::Schema,
-            false => Relation::System,
+        return if PRAGMAS.contains(&pragma) {
+            Relation::Schema
+        } else {
+            Relation::System
         };
     }
     or_own(name.starts_with("sqlite_") || SQLITE.contains(&name))

@@ -315,9 +315,10 @@ fn check_token(source: &str, dialect: Dialect, token: &Token) -> Result<(), Guar
         // Where a text ends depends on the server's mode as soon as it holds a backslash or
         // stands in double quotes; one that would then open such a comment is not trusted.
         Kind::Text if dialect == Dialect::MySql && text.contains(['\\', '"']) => {
-            match ["/*!", "/*M!", "/*m!"].iter().any(|c| text.contains(c)) {
-                true => Err(executable(source, token)),
-                false => Ok(()),
+            if ["/*!", "/*M!", "/*m!"].iter().any(|c| text.contains(c)) {
+                Err(executable(source, token))
+            } else {
+                Ok(())
             }
         }
         Kind::Mark if text == "\\" => Err(client(source, &token.span)),

@@ -261,9 +261,10 @@ async fn tables(conn: &mut Conn, schemas: &[String]) -> Result<(Vec<Table>, Sum)
         tables.push(Table {
             schema_name,
             table_name,
-            table_type: match is_view {
-                true => TableType::View,
-                false => TableType::Table,
+            table_type: if is_view {
+                TableType::View
+            } else {
+                TableType::Table
             },
             comment: comment.filter(|text| !text.is_empty()),
             row_count: row_count.filter(|_| !is_view),
@@ -446,18 +447,19 @@ async fn foreign_keys(
 /// the rest of the catalogue is as good without. They are no part of the fingerprint.
 async fn checks(conn: &mut Conn, schemas: &[String], found: &mut Found, version: &str) {
     let list = vec!["?"; schemas.len()].join(", ");
-    let sql = match version.contains("MariaDB") {
-        true => format!(
+    let sql = if version.contains("MariaDB") {
+        format!(
             "SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CHECK_CLAUSE \
-             FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA IN ({list})"
-        ),
-        false => format!(
+         FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA IN ({list})"
+        )
+    } else {
+        format!(
             "SELECT t.TABLE_SCHEMA, t.TABLE_NAME, c.CHECK_CLAUSE \
-             FROM information_schema.CHECK_CONSTRAINTS c \
-             JOIN information_schema.TABLE_CONSTRAINTS t \
-             ON t.CONSTRAINT_SCHEMA = c.CONSTRAINT_SCHEMA AND t.CONSTRAINT_NAME = c.CONSTRAINT_NAME \
-             WHERE t.CONSTRAINT_TYPE = 'CHECK' AND t.TABLE_SCHEMA IN ({list})"
-        ),
+         FROM information_schema.CHECK_CONSTRAINTS c \
+         JOIN information_schema.TABLE_CONSTRAINTS t \
+         ON t.CONSTRAINT_SCHEMA = c.CONSTRAINT_SCHEMA AND t.CONSTRAINT_NAME = c.CONSTRAINT_NAME \
+         WHERE t.CONSTRAINT_TYPE = 'CHECK' AND t.TABLE_SCHEMA IN ({list})"
+        )
     };
     let names = Params::Positional(schemas.iter().map(Value::from).collect());
     let rows: Result<Vec<(String, String, String)>, Error> = conn.exec(&sql, names).await;

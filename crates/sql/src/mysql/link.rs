@@ -128,9 +128,10 @@ impl Server {
             Ok(Ok(conn)) => Ok(conn),
             Ok(Err(error)) => {
                 let error = error::at_connect(&error, &self.url);
-                match error.native_code.as_deref() == Some(error::NO_DATABASE) {
-                    true => Err(self.with_nearest(error).await),
-                    false => Err(error),
+                if error.native_code.as_deref() == Some(error::NO_DATABASE) {
+                    Err(self.with_nearest(error).await)
+                } else {
+                    Err(error)
                 }
             }
             Err(_) => Err(self.silent()),

@@ -94,9 +94,10 @@ pub(super) async fn approve(
     // What runs is judged: a cast of ours can be one that users made.
     let columns = prepared.statement.columns();
     let readings: Vec<Reading> = columns.iter().map(|c| Reading::of(c.type_())).collect();
-    let (runs, start) = match readings.iter().any(|reading| reading.cast().is_some()) {
-        true => through_text(sql, &readings),
-        false => (sql.to_owned(), 0),
+    let (runs, start) = if readings.iter().any(|reading| reading.cast().is_some()) {
+        through_text(sql, &readings)
+    } else {
+        (sql.to_owned(), 0)
     };
     let judged = judge(session, &asker, &allowed, &runs, &writing).await;
     judged.map_err(|error| DatabaseError {

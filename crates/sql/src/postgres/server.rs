@@ -148,9 +148,10 @@ fn ssl(
         }
     };
     // There is no TLS over Unix sockets.
-    match options.ssl_disabled || host.starts_with('/') {
-        true => Ok((SslMode::Disable, Checks::Nothing)),
-        false => Ok((mode, checks)),
+    if options.ssl_disabled || host.starts_with('/') {
+        Ok((SslMode::Disable, Checks::Nothing))
+    } else {
+        Ok((mode, checks))
     }
 }
 

@@ -48,13 +48,12 @@ pub(super) struct Socket {
 impl Socket {
     /// Connects to a server; a host that begins with `/` is the folder of its Unix socket.
     pub(super) async fn connect(host: &str, port: u16, meter: Meter) -> io::Result<Self> {
-        let wire: Box<dyn Wire> = match host.starts_with('/') {
-            true => unix(&format!("{host}/.s.PGSQL.{port}")).await?,
-            false => {
-                let stream = tokio::net::TcpStream::connect((host, port)).await?;
-                stream.set_nodelay(true)?;
-                Box::new(stream)
-            }
+        let wire: Box<dyn Wire> = if host.starts_with('/') {
+            unix(&format!("{host}/.s.PGSQL.{port}")).await?
+        } else {
+            let stream = tokio::net::TcpStream::connect((host, port)).await?;
+            stream.set_nodelay(true)?;
+            Box::new(stream)
         };
         Ok(Socket { wire, meter })
     }

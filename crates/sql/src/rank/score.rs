@@ -90,9 +90,10 @@ fn has(index: &Index, value: &Named) -> Row {
     let all = index.catalogue.tables.len();
     let mut row = vec![0.0f32; all];
     let is_direct = |word: &String| index.postings.find(word).is_some();
-    let sure = match value.words.iter().all(is_direct) {
-        true => OF_VALUE_BESIDE,
-        false => OF_VALUE,
+    let sure = if value.words.iter().all(is_direct) {
+        OF_VALUE_BESIDE
+    } else {
+        OF_VALUE
     };
     let rarity = postings::rarity(all, value.tables.len());
     for table in &value.tables {

@@ -184,12 +184,11 @@ impl Databases {
         progress: Progress<'_>,
     ) -> Result<Arc<Prepared>, SqlError> {
         let parts = &self.inner.parts;
-        match refresh {
-            true => slot.refreshed(parts, progress).await,
-            false => {
-                slot.prepared(parts, parts.config.catalogue_age, progress)
-                    .await
-            }
+        if refresh {
+            slot.refreshed(parts, progress).await
+        } else {
+            slot.prepared(parts, parts.config.catalogue_age, progress)
+                .await
         }
     }
 

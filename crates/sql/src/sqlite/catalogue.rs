@@ -228,13 +228,15 @@ impl<'c> Reader<'c> {
             comment: told.comment,
             row_count: None,
             columns,
-            foreign_keys: match listed.says("references") {
-                true => self.keys(&listed.name)?,
-                false => Vec::new(),
+            foreign_keys: if listed.says("references") {
+                self.keys(&listed.name)?
+            } else {
+                Vec::new()
             },
-            unique: match listed.has_unique_index || listed.says("unique") {
-                true => self.unique(&listed.name)?,
-                false => Vec::new(),
+            unique: if listed.has_unique_index || listed.says("unique") {
+                self.unique(&listed.name)?
+            } else {
+                Vec::new()
             },
         })
     }

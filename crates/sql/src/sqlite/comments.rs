@@ -356,10 +356,7 @@ mod properties {
             let lines = columns.iter().enumerate().map(|(i, (name, kind, comment))| {
                 let name = format!("\"{}{i}\"", name.replace('"', "\"\""));
                 let comma = if i + 1 < columns.len() { "," } else { "" };
-                match block {
-                    true => format!("  {name} {kind} /* {comment} */{comma}\n"),
-                    false => format!("  {name} {kind}{comma} -- {comment}\n"),
-                }
+                if block { format!("  {name} {kind} /* {comment} */{comma}\n") } else { format!("  {name} {kind}{comma} -- {comment}\n") }
             });
             let connection = Connection::open_in_memory().unwrap();
             connection.execute_batch(&format!("CREATE TABLE t (\n{})", lines.collect::<String>())).unwrap();

@@ -171,9 +171,10 @@ pub(super) fn too_long(time: Duration) -> DatabaseError {
 
 /// The thread that did the work is gone.
 pub(super) fn thread(path: &Path, error: &tokio::task::JoinError) -> DatabaseError {
-    let why = match error.is_panic() {
-        true => "it holds what cannot be read",
-        false => "the program is ending",
+    let why = if error.is_panic() {
+        "it holds what cannot be read"
+    } else {
+        "the program is ending"
     };
     DatabaseError::new(
         Kind::Failed,

@@ -157,9 +157,10 @@ impl Out<'_> {
             values::name_types(&mut columns, &rows);
             self.send(Piece::Columns(columns))?;
         }
-        match rows.is_empty() {
-            true => Ok(()),
-            false => self.send(Piece::Rows(rows)),
+        if rows.is_empty() {
+            Ok(())
+        } else {
+            self.send(Piece::Rows(rows))
         }
     }
 

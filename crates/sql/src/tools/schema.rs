@@ -44,9 +44,10 @@ pub(super) async fn show(
         }
     }
     if found.is_empty() {
-        let message = match unknown.is_empty() {
-            true => "tables is empty; name the tables to be shown".to_owned(),
-            false => unknown.join("; "),
+        let message = if unknown.is_empty() {
+            "tables is empty; name the tables to be shown".to_owned()
+        } else {
+            unknown.join("; ")
         };
         return Err(ToolError::new(ToolErrorKind::Arguments, message));
     }

@@ -36,9 +36,10 @@ pub(crate) fn choice(expression: &str, dialect: Dialect) -> Option<(String, Vec<
 
 /// MySQL prints texts within its own catalogue as `_utf8mb4\'a\'`.
 fn plain(expression: &str) -> String {
-    match expression.contains("\\'") && expression.contains("_utf8") {
-        true => expression.replace("\\'", "'"),
-        false => expression.to_owned(),
+    if expression.contains("\\'") && expression.contains("_utf8") {
+        expression.replace("\\'", "'")
+    } else {
+        expression.to_owned()
     }
 }
 

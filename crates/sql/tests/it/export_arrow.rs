@@ -420,10 +420,7 @@ proptest! {
     /// Whatever is in a column, no value becomes NULL and all forms say the same.
     #[test]
     fn nothing_is_lost(kind in any_type(), cells in vec(any_cell(), 1..8), alike in any::<bool>()) {
-        let cells: Vec<Cell> = match alike {
-            true => cells.iter().map(|_| cells[0].clone()).collect(),
-            false => cells,
-        };
+        let cells: Vec<Cell> = if alike { cells.iter().map(|_| cells[0].clone()).collect() } else { cells };
         let nulls = cells.iter().filter(|cell| **cell == Cell::Null).count();
         let rows = rows(vec![column("v", kind)], cells.into_iter().map(|cell| vec![cell]).collect());
         let first = read(&rows, Format::Arrow);

@@ -46,9 +46,10 @@ impl RowSink for Noting {
                 };
                 self.sum += number;
             }
-            match self.most == Some(self.batches.len()) {
-                true => Err(Stop),
-                false => Ok(()),
+            if self.most == Some(self.batches.len()) {
+                Err(Stop)
+            } else {
+                Ok(())
             }
         })
     }

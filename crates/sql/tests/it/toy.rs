@@ -17,9 +17,12 @@ impl Embedder for Toy {
         &'a self,
         texts: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ModelError>> {
-        let vector = |text: &String| match text.contains("vqz") || text.contains("sailors") {
-            true => vec![1.0, 0.0],
-            false => vec![0.0, 1.0],
+        let vector = |text: &String| {
+            if text.contains("vqz") || text.contains("sailors") {
+                vec![1.0, 0.0]
+            } else {
+                vec![0.0, 1.0]
+            }
         };
         let vectors = texts.iter().map(vector).collect();
         Box::pin(async move { Ok(vectors) })

@@ -96,9 +96,10 @@ impl Scan<'_> {
                 tracing::warn!(path = %path.display(), "a link to a folder that it is in: left out");
                 return;
             }
-            match kind == Kind::Prompt && path.join(document::FOLDER_TEXT).is_file() {
-                true => self.function(kind, path, &format!("{prefix}{name}")),
-                false => self.folder(kind, path, &format!("{prefix}{name}:"), depth + 1),
+            if kind == Kind::Prompt && path.join(document::FOLDER_TEXT).is_file() {
+                self.function(kind, path, &format!("{prefix}{name}"))
+            } else {
+                self.folder(kind, path, &format!("{prefix}{name}:"), depth + 1)
             }
             return;
         }
@@ -223,9 +224,10 @@ fn what_it_is(about: &fs::Metadata) -> &'static str {
             return "a device";
         }
     }
-    match about.is_dir() {
-        true => "a folder",
-        false => "something special",
+    if about.is_dir() {
+        "a folder"
+    } else {
+        "something special"
     }
 }
 

@@ -138,14 +138,15 @@ pub(crate) async fn listen(settings: &Settings, node: &Node) -> Result<PubSub, S
 
 fn client(settings: &Settings, node: &Node, who: RedisConnectionInfo) -> RedisResult<Client> {
     let host = node.host.clone();
-    let address = match settings.address.tls {
-        false => ConnectionAddr::Tcp(host, node.port),
-        true => ConnectionAddr::TcpTls {
+    let address = if !settings.address.tls {
+        ConnectionAddr::Tcp(host, node.port)
+    } else {
+        ConnectionAddr::TcpTls {
             host,
             port: node.port,
             insecure: settings.insecure,
             tls_params: None,
-        },
+        }
     };
     let info = address.into_connection_info()?.set_redis_settings(who);
     if !settings.address.tls {

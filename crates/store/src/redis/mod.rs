@@ -207,17 +207,13 @@ impl Store for RedisStore {
     fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         async move {
             let ring = self.client.ring().await?;
-            match ring.tracked() {
-                true => {
-                    let patience = self.client.settings.response_timeout;
-                    let late =
-                        |_| fault::unavailable(format!("{} does not answer", self.describe()));
-                    timeout(patience, ring.sync()).await.map_err(late)?
-                }
-                false => {
-                    self.hub.send(Change::All);
-                    Ok(())
-                }
+            if ring.tracked() {
+                let patience = self.client.settings.response_timeout;
+                let late = |_| fault::unavailable(format!("{} does not answer", self.describe()));
+                timeout(patience, ring.sync()).await.map_err(late)?
+            } else {
+                self.hub.send(Change::All);
+                Ok(())
             }
         }
         .boxed()

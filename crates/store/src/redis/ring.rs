@@ -86,9 +86,10 @@ impl Ring {
             data: vec![Value::Int(mark)],
         });
         let reached = async { told.wait_for(|told| *told >= mark).await.is_ok() };
-        match sent.is_ok() && reached.await {
-            true => Ok(()),
-            false => Err(fault::unavailable("the connection to redis has ended")),
+        if sent.is_ok() && reached.await {
+            Ok(())
+        } else {
+            Err(fault::unavailable("the connection to redis has ended"))
         }
     }
 

@@ -20,9 +20,10 @@ impl Part {
         let found = self
             .bring_up(file)
             .map_err(|error| fault::of(path, &error))?;
-        match found > self.steps.len() {
-            true => Err(fault::newer(path, self.name, found, self.steps.len())),
-            false => Ok(()),
+        if found > self.steps.len() {
+            Err(fault::newer(path, self.name, found, self.steps.len()))
+        } else {
+            Ok(())
         }
     }
 

@@ -436,9 +436,12 @@ async fn a_file_is_read_again_and_holds_other_things_too() {
 
 /// Each test of bounds has keys of its own.
 async fn redis_holds(url: &str) {
-    let address = |prefix: &str| match url.contains('?') {
-        true => format!("{url}&prefix={prefix}:"),
-        false => format!("{url}?prefix={prefix}:"),
+    let address = |prefix: &str| {
+        if url.contains('?') {
+            format!("{url}&prefix={prefix}:")
+        } else {
+            format!("{url}?prefix={prefix}:")
+        }
     };
     holds(&address("holds")).await;
     keeps_bounds(&address("bounds")).await;

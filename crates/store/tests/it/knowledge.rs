@@ -260,12 +260,13 @@ impl Embedder for Subjects {
                 |words: &[&str; 3]| words.iter().filter(|word| text.contains(**word)).count();
             subjects.iter().map(|words| count(words) as f32).collect()
         };
-        let result = match self.fails {
-            true => Err(ModelError::new(
+        let result = if self.fails {
+            Err(ModelError::new(
                 ModelErrorKind::Timeout,
                 "no embeddings today",
-            )),
-            false => Ok(texts.iter().map(vector).collect()),
+            ))
+        } else {
+            Ok(texts.iter().map(vector).collect())
         };
         async move { result }.boxed()
     }

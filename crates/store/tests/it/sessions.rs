@@ -247,9 +247,12 @@ async fn sqlite_keeps_sessions() {
 
 /// Each test of bounds has keys of its own.
 async fn redis_holds(url: &str) {
-    let address = |prefix: &str| match url.contains('?') {
-        true => format!("{url}&prefix={prefix}:"),
-        false => format!("{url}?prefix={prefix}:"),
+    let address = |prefix: &str| {
+        if url.contains('?') {
+            format!("{url}&prefix={prefix}:")
+        } else {
+            format!("{url}?prefix={prefix}:")
+        }
     };
     holds(&address("holds")).await;
     keeps_bounds(&address("bounds")).await;

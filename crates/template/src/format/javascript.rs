@@ -231,9 +231,10 @@ fn made<'v>(length: usize) -> Property<'v> {
 /// A name that is an array index: digits, without a zero in front.
 fn index(name: &str) -> Option<usize> {
     let first = name.bytes().next()?;
-    match first.is_ascii_digit() && (first != b'0' || name.len() == 1) {
-        true => name.parse().ok(),
-        false => None,
+    if first.is_ascii_digit() && (first != b'0' || name.len() == 1) {
+        name.parse().ok()
+    } else {
+        None
     }
 }
 

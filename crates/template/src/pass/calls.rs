@@ -247,9 +247,12 @@ impl Pass<'_> {
             return Err(self.limit(Limit::Calls));
         }
         let before = calls.cause.and_then(|cause| calls.all.get(cause));
-        let before = before.map_or((0, None), |cause| match calls.stopped {
-            true => (cause.depth.saturating_sub(1), cause.cause),
-            false => (cause.depth, calls.cause),
+        let before = before.map_or((0, None), |cause| {
+            if calls.stopped {
+                (cause.depth.saturating_sub(1), cause.cause)
+            } else {
+                (cause.depth, calls.cause)
+            }
         });
         calls.all.push(Call {
             name: name.into(),

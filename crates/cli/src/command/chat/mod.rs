@@ -230,8 +230,9 @@ impl Conversation {
 }
 
 fn list(names: &[&str], nothing: &str) {
-    match names.is_empty() {
-        true => terminal::note(nothing),
-        false => terminal::note(&names.join("\n")),
+    if names.is_empty() {
+        terminal::note(nothing)
+    } else {
+        terminal::note(&names.join("\n"))
     }
 }

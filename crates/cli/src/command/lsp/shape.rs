@@ -28,9 +28,10 @@ pub(super) fn diagnostic(open: &Open, found: &Diagnostic) -> Value {
         Severity::Error => 1,
         Severity::Warning => 2,
     };
-    let mut message = match own {
-        true => found.message.clone(),
-        false => found.to_string(),
+    let mut message = if own {
+        found.message.clone()
+    } else {
+        found.to_string()
     };
     if let Some(help) = found.help.as_ref().filter(|_| own) {
         message += &format!("\n{help}");

@@ -108,9 +108,12 @@ fn failed(path: &Path, why: &str) -> Failure {
 
 /// An id as the name of a folder.
 fn name_of(id: &str) -> String {
-    let safe = |c: char| match c.is_alphanumeric() || matches!(c, '-' | '_') {
-        true => c,
-        false => '_',
+    let safe = |c: char| {
+        if c.is_alphanumeric() || matches!(c, '-' | '_') {
+            c
+        } else {
+            '_'
+        }
     };
     id.chars().map(safe).collect()
 }

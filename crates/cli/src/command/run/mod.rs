@@ -35,9 +35,10 @@ pub(crate) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
         ));
     }
     let (opened, arguments) = open(args).await?;
-    let (models, asked) = match args.dry_run {
-        true => (scripts::unasked_models(config)?, Asked::Nobody),
-        false => (scripts::models(config)?, Asked::All),
+    let (models, asked) = if args.dry_run {
+        (scripts::unasked_models(config)?, Asked::Nobody)
+    } else {
+        (scripts::models(config)?, Asked::All)
     };
     let library = opened.library.clone();
     let engine = scripts::engine(&args.with, config, Arc::new(models), library, asked);
@@ -179,12 +180,13 @@ async fn once(
         }
     };
     let run = async {
-        match args.interactive {
-            true => engine
+        if args.interactive {
+            engine
                 .open(job)
                 .await
-                .map(|(session, outcome)| (Some(session), outcome)),
-            false => engine.run(job).await.map(|outcome| (None, outcome)),
+                .map(|(session, outcome)| (Some(session), outcome))
+        } else {
+            engine.run(job).await.map(|outcome| (None, outcome))
         }
     };
     tokio::select! {

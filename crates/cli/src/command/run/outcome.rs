@@ -60,9 +60,10 @@ fn enforced(enforced: &Enforced) -> Json {
 
 /// The requests of a run that asked nobody.
 pub(super) fn requests(args: &Run, requests: &[Map]) -> Result<(), Failure> {
-    let text = match args.json {
-        true => pretty(&requests.iter().cloned().map(Value::Map).collect::<Vec<_>>()),
-        false => readable(requests),
+    let text = if args.json {
+        pretty(&requests.iter().cloned().map(Value::Map).collect::<Vec<_>>())
+    } else {
+        readable(requests)
     };
     Ok(terminal::line(&text)?)
 }

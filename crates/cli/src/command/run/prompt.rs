@@ -162,9 +162,12 @@ struct Answer {
 impl Answer {
     fn text(&self) -> &str {
         let choice = self.reply.choices.first();
-        choice.map_or("", |choice| match choice.text.is_empty() {
-            true => &choice.refusal,
-            false => &choice.text,
+        choice.map_or("", |choice| {
+            if choice.text.is_empty() {
+                &choice.refusal
+            } else {
+                &choice.text
+            }
         })
     }
 
@@ -217,12 +220,11 @@ impl Asking<'_> {
             }
             all.push(answer);
         }
-        match self.args.json {
-            true => {
-                let all: Vec<Json> = all.iter().map(|answer| self.as_json(answer)).collect();
-                terminal::line(&pretty(&all))?;
-            }
-            false => terminal::line(&self.table(&all))?,
+        if self.args.json {
+            let all: Vec<Json> = all.iter().map(|answer| self.as_json(answer)).collect();
+            terminal::line(&pretty(&all))?;
+        } else {
+            terminal::line(&self.table(&all))?
         }
         let failed = all.into_iter().find_map(Answer::failure);
         failed.map_or(Ok(()), |error| Err(error.into()))
@@ -247,9 +249,10 @@ impl Asking<'_> {
             Ok(mut stream) => {
                 let mut is_open = false;
                 loop {
-                    let event = match is_open {
-                        true => stream.next().await,
-                        false => waiting.until(stream.next()).await,
+                    let event = if is_open {
+                        stream.next().await
+                    } else {
+                        waiting.until(stream.next()).await
                     };
                     let Some(event) = event else { break };
                     let event = match event {

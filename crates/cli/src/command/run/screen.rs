@@ -111,9 +111,10 @@ impl Screen {
     pub(crate) fn outcome(&self, outcome: &Outcome) -> io::Result<()> {
         let text = outcome.value.as_ref().map(printed).unwrap_or_default();
         let shown = outcome.printed && self.state().last_line == text;
-        match shown {
-            true => self.text(""),
-            false => self.text(&text),
+        if shown {
+            self.text("")
+        } else {
+            self.text(&text)
         }
     }
 
@@ -127,9 +128,10 @@ impl Screen {
                 return Ok(());
             }
         }
-        match text.is_empty() {
-            true => Ok(()),
-            false => terminal::line(&self.safe(text)),
+        if text.is_empty() {
+            Ok(())
+        } else {
+            terminal::line(&self.safe(text))
         }
     }
 
@@ -152,17 +154,19 @@ impl Screen {
     /// The reader left.
     pub(crate) fn end_interrupted(&self) -> io::Result<()> {
         let answer = self.state().answer.clone();
-        match self.collects {
-            true => Ok(()),
-            false => self.text(&answer),
+        if self.collects {
+            Ok(())
+        } else {
+            self.text(&answer)
         }
     }
 
     /// What a terminal would obey is made harmless for it.
     fn safe(&self, text: &str) -> String {
-        match self.out_is_looked_at {
-            true => harmless(text).into_owned(),
-            false => text.to_owned(),
+        if self.out_is_looked_at {
+            harmless(text).into_owned()
+        } else {
+            text.to_owned()
         }
     }
 

@@ -147,9 +147,10 @@ fn list(found: &[(&Table, Vec<String>)]) -> String {
         let rows = table
             .row_count
             .map_or_else(String::new, |rows| rows.to_string());
-        let about = match why.is_empty() {
-            true => about(table),
-            false => one_line(&why.join(", ")),
+        let about = if why.is_empty() {
+            about(table)
+        } else {
+            one_line(&why.join(", "))
         };
         let about = styled(&about, Style::Dim, colour);
         format!(
@@ -184,9 +185,10 @@ pub(super) async fn describe(
     as_json: bool,
 ) -> Result<(), Failure> {
     let catalogue = read(session, false).await?;
-    let tables = match names.is_empty() {
-        true => catalogue.tables.iter().collect(),
-        false => chosen(names, &catalogue)?,
+    let tables = if names.is_empty() {
+        catalogue.tables.iter().collect()
+    } else {
+        chosen(names, &catalogue)?
     };
     if as_json {
         return Ok(terminal::line(&format!("{:#}", json!(tables)))?);

@@ -43,9 +43,10 @@ pub(super) fn one_line(text: &str) -> String {
 fn binary(bytes: &[u8]) -> String {
     let shown = bytes.iter().take(MOST_BINARY);
     let shown: String = shown.map(|byte| format!("{byte:02x}")).collect();
-    match bytes.len() > MOST_BINARY {
-        true => format!("\\x{shown}{CUT} ({} bytes)", bytes.len()),
-        false => format!("\\x{shown}"),
+    if bytes.len() > MOST_BINARY {
+        format!("\\x{shown}{CUT} ({} bytes)", bytes.len())
+    } else {
+        format!("\\x{shown}")
     }
 }
 

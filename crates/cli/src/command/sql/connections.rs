@@ -232,9 +232,10 @@ fn tell(args: &Sql, tried: &[Tried]) -> Result<(), Failure> {
     } else {
         tried.iter().try_for_each(tell_one)?;
     }
-    match tried.iter().any(|(_, checked)| checked.is_err()) {
-        true => Err(Failure::Said(Exit::Failure)),
-        false => Ok(()),
+    if tried.iter().any(|(_, checked)| checked.is_err()) {
+        Err(Failure::Said(Exit::Failure))
+    } else {
+        Ok(())
     }
 }
 
@@ -256,9 +257,10 @@ fn tell_one((name, checked): &Tried) -> Result<(), Failure> {
         Err(error) => {
             // What is reached by its address is named by it in the error, too.
             let said = one_line(&error.to_string());
-            match said.starts_with(&name) {
-                true => terminal::error(&said),
-                false => terminal::error(&format!("{name}: {said}")),
+            if said.starts_with(&name) {
+                terminal::error(&said)
+            } else {
+                terminal::error(&format!("{name}: {said}"))
             }
             let help = [error.help(), beside(error).map(str::to_owned)];
             let help: Vec<String> = help.into_iter().flatten().collect();

@@ -25,9 +25,10 @@ pub(super) async fn run(args: &Sql, eval: &SqlEval, config: &Settings) -> Result
     }
     let recording = eval.recorded.as_deref().map(Recording::open).transpose();
     let recording = recording.map_err(|error| told(&error, None))?;
-    let runner = match args.with.db.is_empty() {
-        false => Some(Runner::open(args, config, recording.as_ref()).await?),
-        true => None,
+    let runner = if !args.with.db.is_empty() {
+        Some(Runner::open(args, config, recording.as_ref()).await?)
+    } else {
+        None
     };
     let mut all = Vec::new();
     for file in &eval.files {

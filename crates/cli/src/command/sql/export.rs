@@ -89,10 +89,7 @@ impl Output {
     async fn write(&mut self, bytes: Vec<u8>) -> Result<(), Failure> {
         self.has_bytes = true;
         let Some(path) = self.path.clone() else {
-            let bytes = match self.looked_at {
-                true => shown(bytes),
-                false => bytes,
-            };
+            let bytes = if self.looked_at { shown(bytes) } else { bytes };
             return Ok(beside(move || terminal::bytes(&bytes)).await??);
         };
         let mut file = match self.file.take() {

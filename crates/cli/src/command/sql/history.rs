@@ -56,9 +56,10 @@ pub(super) async fn accept(
         return Ok(());
     }
     let done = databases.unaccept(name, id).await;
-    match done.map_err(|error| told(&error, None))? {
-        true => terminal::note(&format!("{id} is no example any more")),
-        false => terminal::note(&format!("{id} was not accepted")),
+    if done.map_err(|error| told(&error, None))? {
+        terminal::note(&format!("{id} is no example any more"))
+    } else {
+        terminal::note(&format!("{id} was not accepted"))
     }
     Ok(())
 }

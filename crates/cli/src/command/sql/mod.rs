@@ -39,13 +39,14 @@ use quillet::settings::Settings;
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(args: &Sql, config: &Settings) -> Result<(), Failure> {
-    let done = match talk::is_wanted(args) {
-        true => talk::run(args, config).await,
-        false => tokio::select! {
+    let done = if talk::is_wanted(args) {
+        talk::run(args, config).await
+    } else {
+        tokio::select! {
             biased;
             done = work(args, config) => done,
             _ = ended() => Err(Failure::Interrupted),
-        },
+        }
     };
     if matches!(done, Err(Failure::Interrupted)) {
         settle().await;

@@ -37,10 +37,11 @@ impl Shown {
                 said.into()
             };
             let text = format!("{head}\n{}\n", said.trim_end());
-            match self.is_result {
+            if self.is_result {
                 // Whether somebody reads it shows when the command ends.
-                true => drop(terminal::line(&text)),
-                false => terminal::note(&text),
+                drop(terminal::line(&text))
+            } else {
+                terminal::note(&text)
             }
         }
     }

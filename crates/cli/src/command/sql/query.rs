@@ -47,8 +47,9 @@ pub(super) async fn run_in(
     let ran = databases.run(name, sql, &options).await;
     drop(bar);
     let ran = ran.map_err(|error| told(&error, Some(sql)))?;
-    match as_json {
-        true => Ok(terminal::line(&format!("{:#}", output::as_json(&ran)))?),
-        false => output::write(&ran, show),
+    if as_json {
+        Ok(terminal::line(&format!("{:#}", output::as_json(&ran)))?)
+    } else {
+        output::write(&ran, show)
     }
 }

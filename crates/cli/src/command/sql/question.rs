@@ -308,9 +308,10 @@ fn account(generated: &Generated, begun: Instant) -> String {
 /// The query laid out, and coloured where somebody looks.
 fn sql_for(stream: Stream, sql: &str, dialect: Dialect) -> String {
     let laid_out = layout::format(sql, dialect).unwrap_or_else(|_| sql.to_owned());
-    match stream.is_terminal() {
-        true => coloured(laid_out.trim_end(), stream.has_colour()),
-        false => laid_out.trim_end().to_owned(),
+    if stream.is_terminal() {
+        coloured(laid_out.trim_end(), stream.has_colour())
+    } else {
+        laid_out.trim_end().to_owned()
     }
 }
 

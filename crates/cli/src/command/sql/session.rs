@@ -295,9 +295,10 @@ pub(super) fn with_password(url: ConnectionUrl, asks: bool) -> Result<Connection
 }
 
 fn read_password() -> Result<String, Failure> {
-    let text = match stdin().is_terminal() {
-        true => terminal::hidden("password: ")?,
-        false => source::read("-")?,
+    let text = if stdin().is_terminal() {
+        terminal::hidden("password: ")?
+    } else {
+        source::read("-")?
     };
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
 }

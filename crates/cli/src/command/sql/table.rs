@@ -78,9 +78,12 @@ fn fitting(columns: &[Column], most: Option<usize>) -> Option<Vec<usize>> {
     let room = (most + 1).checked_sub(3 * columns.len())?;
     let with = |cap: usize| -> Vec<usize> {
         let each = columns.iter().zip(&natural);
-        each.map(|(column, width)| match column.is_number {
-            true => *width,
-            false => (*width).min(cap),
+        each.map(|(column, width)| {
+            if column.is_number {
+                *width
+            } else {
+                (*width).min(cap)
+            }
         })
         .collect()
     };
@@ -95,9 +98,10 @@ fn fitting(columns: &[Column], most: Option<usize>) -> Option<Vec<usize>> {
     }
     while low + 1 < high {
         let middle = usize::midpoint(low, high);
-        match fits(&with(middle)) {
-            true => low = middle,
-            false => high = middle,
+        if fits(&with(middle)) {
+            low = middle
+        } else {
+            high = middle
         }
     }
     Some(with(low))
@@ -131,9 +135,10 @@ fn value(column: &Column, at: usize, width: usize, colour: bool) -> String {
 fn padded(text: &str, most: usize, right: bool) -> String {
     let text = cut(text, most);
     let gap = " ".repeat(most.saturating_sub(width(&text)));
-    match right {
-        true => format!("{gap}{text}"),
-        false => format!("{text}{gap}"),
+    if right {
+        format!("{gap}{text}")
+    } else {
+        format!("{text}{gap}")
     }
 }
 
@@ -187,9 +192,12 @@ pub(super) fn markdown(rows: &Rows) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let head = columns.iter().map(|column| cell(&column.name));
     let mut shown = line(head.collect());
-    let rule = columns.iter().map(|column| match column.is_number {
-        true => "---:".to_owned(),
-        false => "---".to_owned(),
+    let rule = columns.iter().map(|column| {
+        if column.is_number {
+            "---:".to_owned()
+        } else {
+            "---".to_owned()
+        }
     });
     shown.push_str(&line(rule.collect()));
     for at in 0..rows.rows.len() {

@@ -77,11 +77,10 @@ fn greeting(session: &Session, catalogue: &Catalogue) -> String {
         1 => "1 table".to_owned(),
         many => format!("{many} tables"),
     };
-    let asks = match session.databases.has_model() {
-        true => "Ask in words, go on from there (\"and only Berlin?\"), or write SQL.",
-        false => {
-            "No model is named: SQL runs without one; -m MODEL answers questions, -m mock tries them."
-        }
+    let asks = if session.databases.has_model() {
+        "Ask in words, go on from there (\"and only Berlin?\"), or write SQL."
+    } else {
+        "No model is named: SQL runs without one; -m MODEL answers questions, -m mock tries them."
     };
     format!(
         "{}: {}, {tables}.\n{asks}\n.help shows the commands, control-D ends.",
@@ -223,9 +222,10 @@ impl Talk<'_> {
                         )));
                     }
                 };
-                terminal::note(match self.runs {
-                    true => "queries run without asking; .run off asks again",
-                    false => "queries run when you say so; .run on runs them at once",
+                terminal::note(if self.runs {
+                    "queries run without asking; .run off asks again"
+                } else {
+                    "queries run when you say so; .run on runs them at once"
                 });
             }
             _ => terminal::note(&dot::help()),

@@ -73,9 +73,10 @@ impl Target {
         if is_file_name(text) && path.is_dir() {
             return folder(path).map(Target::Files);
         }
-        match is_file_name(text) {
-            true => file(text).map(Target::Address),
-            false => Ok(Target::Named(text.to_owned())),
+        if is_file_name(text) {
+            file(text).map(Target::Address)
+        } else {
+            Ok(Target::Named(text.to_owned()))
         }
     }
 }

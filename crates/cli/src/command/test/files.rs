@@ -129,9 +129,10 @@ impl Found {
 
     /// A name as the fixture means it: a file beside it if there is one, else an id.
     pub(super) fn beside(&self, name: &str) -> String {
-        let path = match self.folder.as_path() == Path::new(".") {
-            true => PathBuf::from(name),
-            false => self.folder.join(name),
+        let path = if self.folder.as_path() == Path::new(".") {
+            PathBuf::from(name)
+        } else {
+            self.folder.join(name)
         };
         let with_ending = PathBuf::from(format!("{}.ai.yaml", path.display()));
         let files = [path, with_ending];

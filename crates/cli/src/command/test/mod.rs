@@ -63,14 +63,13 @@ fn finish(args: &Test, all: &[Tested], models: &dyn host::Models) -> Result<(), 
     }
     let counts = Counts::of(all.iter().flat_map(|tested| &tested.reports));
     let broken: usize = all.iter().map(|tested| tested.broken.len()).sum();
-    match args.json {
-        true => terminal::line(&json::report(all, &counts))?,
-        false => {
-            if args.with.models().len() > 1 {
-                models::table(all, models)?;
-            }
-            show::summary(&counts, broken)?;
+    if args.json {
+        terminal::line(&json::report(all, &counts))?
+    } else {
+        if args.with.models().len() > 1 {
+            models::table(all, models)?;
         }
+        show::summary(&counts, broken)?;
     }
     // A number or a title that is misspelt in CI must not pass.
     if counts.passed + counts.failed + counts.broken + broken == 0 {
@@ -156,14 +155,14 @@ struct Opened<'a> {
 impl<'a> Running<'a> {
     /// The files of what is tested: those that the fixture names, else those beside it.
     fn names(&self, broken: &mut Vec<ScriptError>) -> Vec<String> {
-        let mut names: Vec<String> = match self.fixture.scripts.is_empty() {
-            true => self.found.subjects.clone(),
-            false => self
-                .fixture
+        let mut names: Vec<String> = if self.fixture.scripts.is_empty() {
+            self.found.subjects.clone()
+        } else {
+            self.fixture
                 .scripts
                 .iter()
                 .map(|name| self.found.beside(name))
-                .collect(),
+                .collect()
         };
         let own = self
             .fixture
@@ -216,16 +215,20 @@ impl<'a> Running<'a> {
         search: &[PathBuf],
     ) -> Result<Result<(Box<dyn Subject + 'a>, Wish), ScriptError>, Failure> {
         let is_file = Path::new(name).is_file() && prompt_target::is_prompt(name)?;
-        let opened = match is_file {
-            true => None,
-            false => match library::open(name, search).await {
+        let opened = if is_file {
+            None
+        } else {
+            match library::open(name, search).await {
                 Ok(opened) => Some(opened),
                 Err(error) if error.kind != ErrorKind::NotFound => return Ok(Err(error)),
-                Err(error) => match prompt_target::is_stored(name, self.config).await? {
-                    true => None,
-                    false => return Ok(Err(error)),
-                },
-            },
+                Err(error) => {
+                    if prompt_target::is_stored(name, self.config).await? {
+                        None
+                    } else {
+                        return Ok(Err(error));
+                    }
+                }
+            }
         };
         let Some(opened) = opened else {
             let prompt = Prompt {
@@ -270,9 +273,10 @@ impl<'a> Running<'a> {
                 if round > 0 && (is_scripted || !runs) {
                     continue;
                 }
-                let report = match runs {
-                    true => self.case(&bench, case, subject).await?,
-                    false => CaseReport::skipped(case, subject.name()),
+                let report = if runs {
+                    self.case(&bench, case, subject).await?
+                } else {
+                    CaseReport::skipped(case, subject.name())
                 };
                 tested.reports.push(report);
             }

@@ -70,9 +70,10 @@ fn case(tested: &Tested, report: &CaseReport, colour: bool) -> io::Result<()> {
     };
     let mark = styled(mark, style, colour);
     let title = one_line(&report.title, 100);
-    let flaky = match report.runs > 1 {
-        true => format!(" ({} of {} runs passed)", report.passed, report.runs),
-        false => String::new(),
+    let flaky = if report.runs > 1 {
+        format!(" ({} of {} runs passed)", report.passed, report.runs)
+    } else {
+        String::new()
     };
     terminal::line(&format!("    {mark} {} {title}{flaky}", report.number))?;
     match &report.verdict {

@@ -127,13 +127,12 @@ impl Inline<'_> {
             return;
         }
         // Where the text is the source letter by letter, a part of it can be taken.
-        let part = match text.len() == range.len() {
-            true => {
-                let from = self.done.saturating_sub(range.start);
-                let to = self.limit.min(range.end) - range.start;
-                text.get(from..to).unwrap_or(text)
-            }
-            false => text,
+        let part = if text.len() == range.len() {
+            let from = self.done.saturating_sub(range.start);
+            let to = self.limit.min(range.end) - range.start;
+            text.get(from..to).unwrap_or(text)
+        } else {
+            text
         };
         self.add(part, look);
     }

@@ -209,9 +209,10 @@ impl Lines {
         }
         let column = self.column.unwrap_or_default() + width;
         // Where the terminal wrapped a long word, the line goes on below.
-        self.column = Some(match column > self.width {
-            true => (column - 1) % self.width + 1,
-            false => column,
+        self.column = Some(if column > self.width {
+            (column - 1) % self.width + 1
+        } else {
+            column
         });
     }
 

@@ -104,9 +104,10 @@ impl Markdown {
     fn read(&mut self, is_over: bool) {
         let source = std::mem::take(&mut self.source);
         let blocks = blocks::read(&source);
-        let cut = match self.show(&blocks, &source, is_over) {
-            true => self.cut(&blocks, &source),
-            false => 0,
+        let cut = if self.show(&blocks, &source, is_over) {
+            self.cut(&blocks, &source)
+        } else {
+            0
         };
         drop(blocks);
         self.source = source;
@@ -218,9 +219,10 @@ impl Markdown {
                     let space = (Look::PLAIN, " ".repeat(cells));
                     let is_new = self.item.is_none_or(|item| item < *at);
                     self.item = self.item.max(Some(*at));
-                    match is_new {
-                        true => ((Look::PLAIN, marker.clone()), space),
-                        false => (space.clone(), space),
+                    if is_new {
+                        ((Look::PLAIN, marker.clone()), space)
+                    } else {
+                        (space.clone(), space)
                     }
                 }
             };
@@ -267,9 +269,10 @@ impl Markdown {
             if range.end <= self.done {
                 continue;
             }
-            let from = match piece.len() == range.len() {
-                true => self.done.saturating_sub(range.start),
-                false => 0,
+            let from = if piece.len() == range.len() {
+                self.done.saturating_sub(range.start)
+            } else {
+                0
             };
             text.push_str(piece.get(from..).unwrap_or(piece));
             self.done = range.end;

@@ -121,9 +121,10 @@ fn fit(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     let (mut fits, mut too_wide) = (0, widest);
     while too_wide - fits > 1 {
         let middle = fits + (too_wide - fits) / 2;
-        match total(middle) <= room {
-            true => fits = middle,
-            false => too_wide = middle,
+        if total(middle) <= room {
+            fits = middle
+        } else {
+            too_wide = middle
         }
     }
     let widths = natural.iter().map(|width| (*width).min(fits)).collect();

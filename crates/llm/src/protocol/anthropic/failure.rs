@@ -77,8 +77,9 @@ fn invalid_request(message: &str) -> ModelErrorKind {
 
 /// A wrong path is reported with the same type as a wrong model.
 fn not_found(message: &str) -> ModelErrorKind {
-    match message.contains("model") {
-        true => ModelErrorKind::ModelNotFound,
-        false => ModelErrorKind::Refused,
+    if message.contains("model") {
+        ModelErrorKind::ModelNotFound
+    } else {
+        ModelErrorKind::Refused
     }
 }

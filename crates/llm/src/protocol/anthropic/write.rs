@@ -159,9 +159,10 @@ fn write_tool(tool: &ToolOffer) -> Option<Value> {
             extra,
         } => (name, description, parameters, strict, extra),
     };
-    let schema = match parameters.is_null() {
-        true => json!({"type": "object", "properties": {}}),
-        false => parameters.clone(),
+    let schema = if parameters.is_null() {
+        json!({"type": "object", "properties": {}})
+    } else {
+        parameters.clone()
     };
     let mut tool = json!({"name": name, "input_schema": schema});
     if !description.is_empty() {

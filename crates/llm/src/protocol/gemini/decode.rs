@@ -173,9 +173,10 @@ impl Candidate {
         }
         let text = string(&part, "text").to_owned();
         if !text.is_empty() {
-            events.push(match parts::is_thought(&part) {
-                true => ChatEvent::Reasoning { choice, text },
-                false => ChatEvent::Text { choice, text },
+            events.push(if parts::is_thought(&part) {
+                ChatEvent::Reasoning { choice, text }
+            } else {
+                ChatEvent::Text { choice, text }
             });
         }
         self.keep(part);
@@ -290,9 +291,10 @@ impl Candidate {
             let cause = "the answer ended before the arguments of its call did";
             return Err(ModelError::new(ModelErrorKind::MalformedToolCall, cause));
         }
-        let reason = match is_blocked {
-            true => FinishReason::ContentFilter,
-            false => reason(&raw, self.calls > 0),
+        let reason = if is_blocked {
+            FinishReason::ContentFilter
+        } else {
+            reason(&raw, self.calls > 0)
         };
         if let Some(turn) = self.native() {
             events.push(ChatEvent::Native { choice, turn });
@@ -335,9 +337,10 @@ impl Decoder for Reader {
     }
 
     fn end(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), ModelError> {
-        match self.done {
-            true => Ok(()),
-            false => self.finish(events),
+        if self.done {
+            Ok(())
+        } else {
+            self.finish(events)
         }
     }
 

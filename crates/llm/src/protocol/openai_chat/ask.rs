@@ -46,9 +46,10 @@ pub(super) fn body(wire: &OpenAiChat, model: &str, request: &WireRequest) -> Opt
     if request.wire != WIRE || request.model.as_deref() != Some(model) {
         return None;
     }
-    let limit = match sends_completion_tokens(wire.token_field, model) {
-        true => "max_completion_tokens",
-        false => "max_tokens",
+    let limit = if sends_completion_tokens(wire.token_field, model) {
+        "max_completion_tokens"
+    } else {
+        "max_tokens"
     };
     if request.token_limit.is_some_and(|name| name != limit) {
         return None;
@@ -376,9 +377,10 @@ struct Many<T>(Vec<T>);
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
         let items = Vec::<T>::deserialize(reader)?;
-        match items.is_empty() {
-            true => Err(de::Error::custom("odd")),
-            false => Ok(Many(items)),
+        if items.is_empty() {
+            Err(de::Error::custom("odd"))
+        } else {
+            Ok(Many(items))
         }
     }
 }

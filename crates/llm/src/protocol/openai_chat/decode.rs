@@ -198,9 +198,10 @@ impl ChatDecoder {
             return Err(openai_error::inside(&openai_error::said(&error)));
         }
         let progress = self.choices.entry(index).or_default();
-        let delta = match self.is_whole {
-            true => choice.message.or(choice.delta),
-            false => choice.delta.or(choice.message),
+        let delta = if self.is_whole {
+            choice.message.or(choice.delta)
+        } else {
+            choice.delta.or(choice.message)
         };
         read_delta(index, delta.unwrap_or_default(), progress, events)?;
         let raw = text(choice.finish_reason);

@@ -177,9 +177,10 @@ fn media_of_result(message: &Message) -> Option<(Message, Vec<Value>)> {
         return None;
     }
     let texts: Vec<ContentPart> = texts.into_iter().cloned().collect();
-    let content = match texts.is_empty() {
-        true => Content::Text("The result follows as a picture.".to_owned()),
-        false => Content::Parts(texts),
+    let content = if texts.is_empty() {
+        Content::Text("The result follows as a picture.".to_owned())
+    } else {
+        Content::Parts(texts)
     };
     let media = media
         .into_iter()

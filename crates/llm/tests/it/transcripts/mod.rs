@@ -48,9 +48,10 @@ pub struct Report {
 impl Report {
     /// Notes one case; it has passed if it has no differences.
     pub fn note(&mut self, name: String, differences: Vec<String>) {
-        match differences.is_empty() {
-            true => self.passed += 1,
-            false => self.failed.push((name, differences)),
+        if differences.is_empty() {
+            self.passed += 1
+        } else {
+            self.failed.push((name, differences))
         }
     }
 }

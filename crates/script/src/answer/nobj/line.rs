@@ -100,9 +100,10 @@ fn without_bullet(line: &str) -> (bool, &str) {
         rest.strip_prefix(['.', ')', '、'])
     } else {
         let hashes = line.trim_start_matches('#');
-        match hashes.len() < line.len() {
-            true => Some(hashes),
-            false => line.strip_prefix(['-', '*', '+', '•']),
+        if hashes.len() < line.len() {
+            Some(hashes)
+        } else {
+            line.strip_prefix(['-', '*', '+', '•'])
         }
     };
     match marks {

@@ -32,9 +32,10 @@ pub(super) fn read(text: &str, schema: Option<&Json>) -> Result<Value, Unreadabl
     }
     let lines = lines(piece, before)?;
     let value = tree::object(&lines, schema)?;
-    match value.as_map().is_some_and(|map| !map.is_empty()) {
-        true => Ok(value),
-        false => Err(Unreadable::new("it has no line such as `name: value`").at(before + 1, 1)),
+    if value.as_map().is_some_and(|map| !map.is_empty()) {
+        Ok(value)
+    } else {
+        Err(Unreadable::new("it has no line such as `name: value`").at(before + 1, 1))
     }
 }
 

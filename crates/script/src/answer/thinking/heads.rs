@@ -43,9 +43,10 @@ impl Heads {
     pub(super) fn new(thinking: &Thinking, tagged: bool) -> Self {
         let default = Thinking::default();
         // Mode `last` knows the default headings only.
-        let (think, answer) = match tagged {
-            true => (&thinking.think, &thinking.answer),
-            false => (&default.think, &default.answer),
+        let (think, answer) = if tagged {
+            (&thinking.think, &thinking.answer)
+        } else {
+            (&default.think, &default.answer)
         };
         let mut heads = names(Part::Thinking, think, &THINK);
         heads.extend(names(Part::Answer, answer, &ANSWER));

@@ -64,16 +64,18 @@ impl Pairs {
     pub(super) fn finish(&mut self) -> Parts {
         let part = self.part();
         let held = std::mem::take(&mut self.held);
-        match held.is_empty() {
-            true => Vec::new(),
-            false => vec![(part, held)],
+        if held.is_empty() {
+            Vec::new()
+        } else {
+            vec![(part, held)]
         }
     }
 
     fn part(&self) -> Part {
-        match self.inside {
-            true => Part::Thinking,
-            false => Part::Answer,
+        if self.inside {
+            Part::Thinking
+        } else {
+            Part::Answer
         }
     }
 
@@ -82,10 +84,7 @@ impl Pairs {
         if !self.inside && self.at_start {
             return self.start();
         }
-        let tag = match self.inside {
-            true => &self.close,
-            false => &self.open,
-        };
+        let tag = if self.inside { &self.close } else { &self.open };
         if !self.inside && self.first_only {
             parts.extend(self.finish());
             return false;

@@ -183,9 +183,10 @@ impl Marks {
             let inner = answer.finish();
             self.outside.push_str(&inside(inner, &mut split));
             let outside = std::mem::take(&mut self.outside);
-            match answer.found() {
-                true => split.thinking.push_str(&outside),
-                false => split.answer.push_str(&outside),
+            if answer.found() {
+                split.thinking.push_str(&outside)
+            } else {
+                split.answer.push_str(&outside)
             }
         }
         if let Some(heads) = &mut self.heads {

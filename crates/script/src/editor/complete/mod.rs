@@ -217,9 +217,10 @@ const GIVEN: [(&str, &str); 3] = [
 
 async fn scripts(list: &mut List, document: &Document, around: Around<'_>) {
     for (number, id) in around.library.ids().into_iter().enumerate() {
-        let script = match number < MOST_DESCRIBED {
-            true => around.library.find(&id, Some(&document.source)).await,
-            false => Ok(None),
+        let script = if number < MOST_DESCRIBED {
+            around.library.find(&id, Some(&document.source)).await
+        } else {
+            Ok(None)
         };
         let doc = script.ok().flatten().map(|script| words::script(&script));
         list.add(

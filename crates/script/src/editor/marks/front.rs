@@ -10,9 +10,10 @@ use crate::text::prefix::Position;
 pub(super) fn config(texts: &mut Texts<'_>, node: &Node) {
     for entry in node.entries().unwrap_or_default() {
         let name = entry.name();
-        match is_setting(name) {
-            true => key(texts, entry, &[]),
-            false => texts.variable(&entry.key, name, true),
+        if is_setting(name) {
+            key(texts, entry, &[])
+        } else {
+            texts.variable(&entry.key, name, true)
         }
         match name {
             "prompt" | "parameters" => variables(texts, entry),

@@ -35,18 +35,20 @@ pub(super) fn sets(code: &str) -> Sets<'_> {
             return Sets::Unknown;
         }
     }
-    match reaches {
-        true => Sets::Words(words.into_iter().map(|(_, word)| word).collect()),
-        false => Sets::Words(Vec::new()),
+    if reaches {
+        Sets::Words(words.into_iter().map(|(_, word)| word).collect())
+    } else {
+        Sets::Words(Vec::new())
     }
 }
 
 /// The same of an expression, whose texts may say "this" in plain English.
 pub(super) fn sets_in_expression(code: &str) -> Sets<'_> {
     let bare = without_texts(code);
-    match words(&bare).any(|(_, word)| word == "this") {
-        true => sets(code),
-        false => Sets::Words(Vec::new()),
+    if words(&bare).any(|(_, word)| word == "this") {
+        sets(code)
+    } else {
+        Sets::Words(Vec::new())
     }
 }
 

@@ -346,9 +346,10 @@ impl Known {
             return None;
         }
         let near = nearest(name, self.variables.iter().map(String::as_str));
-        match self.is_base {
-            true => near.filter(|_| name.len() > 3).map(Some),
-            false => Some(near),
+        if self.is_base {
+            near.filter(|_| name.len() > 3).map(Some)
+        } else {
+            Some(near)
         }
     }
 }

@@ -39,9 +39,10 @@ pub(super) fn check(message: &Message, resolved: &Resolved, findings: &mut Findi
 /// The suggestion for a role that does not exist.
 fn help<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let near = meant(name, known);
-    match near.is_empty() {
-        true => "name its script under `roles`".to_owned(),
-        false => near,
+    if near.is_empty() {
+        "name its script under `roles`".to_owned()
+    } else {
+        near
     }
 }
 

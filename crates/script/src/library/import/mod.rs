@@ -92,9 +92,10 @@ impl<'a> Plan<'a> {
     }
 
     fn finish(self) -> Result<Vec<Import>, Vec<Diagnostic>> {
-        match self.findings.is_empty() {
-            true => Ok(self.imports),
-            false => Err(self.findings),
+        if self.findings.is_empty() {
+            Ok(self.imports)
+        } else {
+            Err(self.findings)
         }
     }
 

@@ -190,9 +190,10 @@ impl Choice<'_> {
     }
 
     fn take(&mut self, imported: Imported) {
-        match is_initializer(&imported.name) {
-            true => self.chosen.initialize = Some(true),
-            false => self.listed.push(imported),
+        if is_initializer(&imported.name) {
+            self.chosen.initialize = Some(true)
+        } else {
+            self.listed.push(imported)
         }
     }
 

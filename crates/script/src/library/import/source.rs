@@ -71,9 +71,10 @@ fn javascript(text: &str, rest: &str) -> Result<ImportKind, Refusal> {
     let path = rest.starts_with('.') || is_javascript(rest);
     let package = rest.strip_prefix("node:").unwrap_or(rest);
     checked(text, package)?;
-    Ok(match path {
-        true => ImportKind::JsFile(package.to_owned()),
-        false => ImportKind::JsPackage(package.to_owned()),
+    Ok(if path {
+        ImportKind::JsFile(package.to_owned())
+    } else {
+        ImportKind::JsPackage(package.to_owned())
     })
 }
 

@@ -182,9 +182,10 @@ impl Asker {
         let Some(last) = last.filter(|last| last.role == "assistant") else {
             return true;
         };
-        match last.text().is_empty() {
-            true => false,
-            false => generates,
+        if last.text().is_empty() {
+            false
+        } else {
+            generates
         }
     }
 

@@ -225,8 +225,9 @@ impl Series {
 /// The index of a list's turn; a negative step goes from the end.
 fn nth(at: usize, length: usize, step: i64) -> Option<usize> {
     let far = at.checked_mul(usize::try_from(step.unsigned_abs()).ok()?)?;
-    match step > 0 {
-        true => (far < length).then_some(far),
-        false => length.checked_sub(1)?.checked_sub(far),
+    if step > 0 {
+        (far < length).then_some(far)
+    } else {
+        length.checked_sub(1)?.checked_sub(far)
     }
 }

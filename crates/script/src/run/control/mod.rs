@@ -118,9 +118,10 @@ impl<'a> Frame<'a> {
             ..Params::default()
         };
         let plain = name.trim_start_matches('$');
-        let target = match name.starts_with('$') {
-            true => Target::of(plain),
-            false => Target::Script,
+        let target = if name.starts_with('$') {
+            Target::of(plain)
+        } else {
+            Target::Script
         };
         let value = self.invoke(target, plain, params, call.span).await?;
         self.finish(value);
@@ -194,15 +195,17 @@ impl Frame<'_> {
             params = self.arguments(arguments, piped.as_ref()).await?;
         }
         if let Some(node) = call.value.as_ref().filter(|node| !node.is_null()) {
-            match raw {
-                true => params.add_node(node),
-                false => params.add(self.node(node).await?),
+            if raw {
+                params.add_node(node)
+            } else {
+                params.add(self.node(node).await?)
             }
         }
         for entry in &call.fields {
-            let value = match raw {
-                true => Some(entry.value.value()),
-                false => self.node(&entry.value).await?,
+            let value = if raw {
+                Some(entry.value.value())
+            } else {
+                self.node(&entry.value).await?
             };
             params.set(entry.name(), value);
         }

@@ -288,10 +288,7 @@ fn block(item: &Json) -> Case {
         "basis": if must { "both" } else { "reference" },
         "files": {"block.ai.yaml": text},
         "read": "block.ai.yaml",
-        "expect": match must {
-            true => serde_json::json!({"items": item["top_level_items"]}),
-            false => serde_json::json!({}),
-        },
+        "expect": if must { serde_json::json!({"items": item["top_level_items"]}) } else { serde_json::json!({}) },
     });
     serde_json::from_value(json).expect("the object above is a case")
 }

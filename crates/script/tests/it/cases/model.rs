@@ -149,9 +149,10 @@ impl ChatModel for Scripted {
                 return Err(ModelError::new(kind_of(code), text));
             }
             let events = stream::iter(self.events(&rule));
-            Ok(match rule.hangs {
-                true => events.chain(stream::pending()).boxed(),
-                false => events.boxed(),
+            Ok(if rule.hangs {
+                events.chain(stream::pending()).boxed()
+            } else {
+                events.boxed()
             })
         })
     }

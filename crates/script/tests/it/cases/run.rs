@@ -149,15 +149,16 @@ fn engine(case: &Case, model: OneModel, library: Arc<dyn Library>) -> Engine {
 
 fn reach(case: &Case, folder: &Folder) -> Reach {
     let under = |names: &[String]| names.iter().map(|name| folder.path().join(name)).collect();
-    match case.dry {
-        true => Reach::Nothing,
-        false => Reach::Granted(Grants {
+    if case.dry {
+        Reach::Nothing
+    } else {
+        Reach::Granted(Grants {
             read: under(&case.grants.read),
             write: under(&case.grants.write),
             net: case.grants.net,
             run: case.grants.run,
             env: case.grants.env.clone(),
-        }),
+        })
     }
 }
 

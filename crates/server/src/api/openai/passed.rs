@@ -54,9 +54,10 @@ pub(super) async fn answer(call: &Call, body: &[u8]) -> Result<Option<Response>,
                 WireItem::Event(event) => reply.fold(event),
             }
         }
-        match words.is_empty() {
-            false => Ok(json_of(words)),
-            true => json(&Completion::new(reply, Vec::new())),
+        if !words.is_empty() {
+            Ok(json_of(words))
+        } else {
+            json(&Completion::new(reply, Vec::new()))
         }
     });
     answered.await.map(Some)

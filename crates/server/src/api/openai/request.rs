@@ -115,9 +115,10 @@ fn variables(json: &mut Value) -> Result<Map, ApiError> {
 pub(super) fn refused(error: &ModelError) -> ApiError {
     let place = place(&error.message);
     let answer = problem(ErrorCode::InvalidValue, error.message.clone());
-    match place.is_empty() {
-        true => answer,
-        false => answer.about(place),
+    if place.is_empty() {
+        answer
+    } else {
+        answer.about(place)
     }
 }
 

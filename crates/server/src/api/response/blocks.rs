@@ -165,9 +165,10 @@ impl Blocks {
     /// Some providers count their calls anew in every turn.
     fn unused(&self, id: &str) -> String {
         let taken = |block: &Block| matches!(block, Block::Tool { id: other, .. } if other == id);
-        match self.blocks.iter().any(taken) {
-            true => format!("{id}-{}", self.blocks.len() + 1),
-            false => id.to_owned(),
+        if self.blocks.iter().any(taken) {
+            format!("{id}-{}", self.blocks.len() + 1)
+        } else {
+            id.to_owned()
         }
     }
 

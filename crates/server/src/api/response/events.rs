@@ -248,9 +248,10 @@ impl Teller {
         self.blocks.result(id, name, output, error.is_some());
         // What is nested too deeply for JSON is given as the text that the model reads.
         let written = Value::from(for_model.as_str());
-        let output = match output.depth() > quillet_core::value::MAX_DEPTH {
-            true => &written,
-            false => output,
+        let output = if output.depth() > quillet_core::value::MAX_DEPTH {
+            &written
+        } else {
+            output
         };
         let done = CallDone {
             id,
@@ -364,9 +365,10 @@ pub(super) fn interrupted(message: &str) -> String {
 /// An error always says something: a reset connection has no text of its own.
 fn said(error: &AgentError) -> String {
     let text = error.to_string();
-    match text.trim().is_empty() {
-        true => format!("the run failed ({})", error.code()),
-        false => text,
+    if text.trim().is_empty() {
+        format!("the run failed ({})", error.code())
+    } else {
+        text
     }
 }
 

@@ -114,9 +114,10 @@ impl Faults {
         }
         let is_secret =
             |step: &Step| matches!(step, Step::Name(n) if SECRETS.contains(&n.as_str()));
-        let input = match at.iter().any(is_secret) {
-            true => hidden(input),
-            false => shown(input, SHOWN_LEVELS),
+        let input = if at.iter().any(is_secret) {
+            hidden(input)
+        } else {
+            shown(input, SHOWN_LEVELS)
         };
         self.found.push(Fault {
             kind,
@@ -157,9 +158,10 @@ fn shown(value: &Value, levels: usize) -> Value {
 
 fn members_shown(members: &Map<String, Value>, levels: usize) -> Map<String, Value> {
     let member = |(name, value): (&String, &Value)| {
-        let value = match SECRETS.contains(&name.as_str()) {
-            true => hidden(value),
-            false => shown(value, levels - 1),
+        let value = if SECRETS.contains(&name.as_str()) {
+            hidden(value)
+        } else {
+            shown(value, levels - 1)
         };
         let name: String = name.chars().take(SHOWN_CHARACTERS).collect();
         (name, value)

@@ -20,9 +20,10 @@ pub(super) fn read(object: &mut Object<'_>) -> Option<Input> {
     if !messages.is_empty() {
         return Some(Input::Messages(messages));
     }
-    let content = match content.is_empty() {
-        true => text?,
-        false => content.into(),
+    let content = if content.is_empty() {
+        text?
+    } else {
+        content.into()
     };
     let says_nothing = matches!(&content, Content::Text(text) if text.is_empty());
     (!says_nothing).then_some(Input::Content(content))
@@ -70,9 +71,10 @@ fn image(object: &mut Object<'_>) -> Option<ContentPart> {
 }
 
 fn data_url(media_type: &str, data: &str) -> String {
-    match data.starts_with("data:") {
-        true => data.to_owned(),
-        false => format!("data:{media_type};base64,{data}"),
+    if data.starts_with("data:") {
+        data.to_owned()
+    } else {
+        format!("data:{media_type};base64,{data}")
     }
 }
 

@@ -127,12 +127,13 @@ pub(crate) async fn cancel(
         return Ok(refuse::unprocessable(&missing));
     }
     let stopped = agents.cancel(&call.who(), &body.request_id).await;
-    match stopped.map_err(quillet_prompt::ServiceError::Store)? {
-        true => answer_json(&Cancelled {
+    if stopped.map_err(quillet_prompt::ServiceError::Store)? {
+        answer_json(&Cancelled {
             success: true,
             message: "Request cancelled",
-        }),
-        false => Ok(not_found("Request not found or already completed")),
+        })
+    } else {
+        Ok(not_found("Request not found or already completed"))
     }
 }
 

@@ -38,9 +38,10 @@ async fn call(served: &Served, name: &str, arguments: Value) -> Result<Value, St
     let params = json!({"name": name, "arguments": arguments});
     let result = mcp(served, "tools/call", params).await;
     let text = result["content"][0]["text"].as_str().unwrap_or_default();
-    match result["isError"] == true {
-        true => Err(text.to_owned()),
-        false => Ok(serde_json::from_str(text).unwrap_or_else(|_| text.into())),
+    if result["isError"] == true {
+        Err(text.to_owned())
+    } else {
+        Ok(serde_json::from_str(text).unwrap_or_else(|_| text.into()))
     }
 }
 

@@ -81,12 +81,15 @@ fn sum(
     group: Option<At<'_>>,
     subject: usize,
 ) -> Option<Sum> {
-    let added = |at: At<'_>| match NOT_ADDED
-        .iter()
-        .any(|word| at.column.named.contains(*word) || at.column.told.contains(*word))
-    {
-        true => Sum::Average,
-        false => Sum::Total,
+    let added = |at: At<'_>| {
+        if NOT_ADDED
+            .iter()
+            .any(|word| at.column.named.contains(*word) || at.column.told.contains(*word))
+        {
+            Sum::Average
+        } else {
+            Sum::Total
+        }
     };
     let elsewhere = measure.filter(|at| at.table != subject);
     match (intent.sum, measure) {

@@ -71,9 +71,10 @@ impl Writer<'_, '_> {
 
     /// A column, with its table where there is more than one.
     fn name(&self, at: &At<'_>) -> String {
-        match self.plan.joins.is_empty() {
-            true => at.column.name.clone(),
-            false => format!("{}.{}", self.table(at.table).1, at.column.name),
+        if self.plan.joins.is_empty() {
+            at.column.name.clone()
+        } else {
+            format!("{}.{}", self.table(at.table).1, at.column.name)
         }
     }
 
@@ -154,9 +155,10 @@ impl Writer<'_, '_> {
             format!("{} = '{}'", self.name(at), value.replace('\'', "''"))
         };
         let conditions: Vec<String> = self.plan.filters.iter().map(equal).collect();
-        match conditions.is_empty() {
-            true => String::new(),
-            false => format!("\nWHERE {}", conditions.join(" AND ")),
+        if conditions.is_empty() {
+            String::new()
+        } else {
+            format!("\nWHERE {}", conditions.join(" AND "))
         }
     }
 }
@@ -168,17 +170,19 @@ fn explanation(plan: &Plan<'_>, intent: &Intent) -> String {
         .map_or("", |table| table.bare.as_str());
     let measure = plan.measure.map_or("", |at| at.column.name.as_str());
     let group = plan.group.map_or("", |at| at.column.name.as_str());
-    let (what, by) = match intent.is_chinese {
-        true => (
+    let (what, by) = if intent.is_chinese {
+        (
             chinese(plan.sum, table, measure),
             format!("，按 {group} 分组"),
-        ),
-        false => (english(plan.sum, table, measure), format!(", by {group}")),
+        )
+    } else {
+        (english(plan.sum, table, measure), format!(", by {group}"))
     };
     let by = if group.is_empty() { String::new() } else { by };
-    match intent.is_chinese {
-        true => format!("内置模拟模型只按词语匹配：{what}{by}。"),
-        false => format!("The built-in mock model matched words only: {what}{by}."),
+    if intent.is_chinese {
+        format!("内置模拟模型只按词语匹配：{what}{by}。")
+    } else {
+        format!("The built-in mock model matched words only: {what}{by}.")
     }
 }
 

@@ -165,8 +165,9 @@ fn list<'a>(
 }
 
 fn fits(lengths: impl Iterator<Item = usize>) -> Result<(), ArrowError> {
-    match lengths.sum::<usize>() <= MAX_LENGTH {
-        true => Ok(()),
-        false => Err(ArrowError::OffsetOverflowError(MAX_LENGTH)),
+    if lengths.sum::<usize>() <= MAX_LENGTH {
+        Ok(())
+    } else {
+        Err(ArrowError::OffsetOverflowError(MAX_LENGTH))
     }
 }

@@ -140,12 +140,11 @@ fn begin(
 ) -> Result<Open, ExportError> {
     let shape = |(place, column): (usize, &ColumnInfo)| {
         let shape = Shape::of(column, cells(rows, place));
-        match has_more {
-            true => {
-                let has_values = cells(rows, place).any(|cell| *cell != Cell::Null);
-                shape.with_room(column, has_values)
-            }
-            false => shape,
+        if has_more {
+            let has_values = cells(rows, place).any(|cell| *cell != Cell::Null);
+            shape.with_room(column, has_values)
+        } else {
+            shape
         }
     };
     let shapes: Vec<Shape> = columns.iter().enumerate().map(shape).collect();

@@ -104,9 +104,10 @@ impl Target {
 
 /// A row group is handed on as it is where nothing waits before it: it is not there twice.
 fn give_out(mut ready: Vec<u8>, out: &mut Vec<u8>) {
-    match out.is_empty() {
-        true => *out = ready,
-        false => out.append(&mut ready),
+    if out.is_empty() {
+        *out = ready
+    } else {
+        out.append(&mut ready)
     }
 }
 
@@ -129,8 +130,9 @@ fn parquet(schema: &SchemaRef) -> Result<Target, ParquetError> {
 
 fn add(writer: &mut ArrowWriter<Vec<u8>>, batch: &RecordBatch) -> Result<(), ParquetError> {
     writer.write(batch)?;
-    match writer.in_progress_size() >= ROW_GROUP {
-        true => writer.flush(),
-        false => Ok(()),
+    if writer.in_progress_size() >= ROW_GROUP {
+        writer.flush()
+    } else {
+        Ok(())
     }
 }

@@ -106,17 +106,17 @@ impl Zip {
         let packed = open.packed + rest.len();
         self.out.append(&mut rest);
         let sizes = [open.crc.sum(), size(packed)?, size(open.length)?];
-        let flags = match open.is_behind {
-            true => FLAGS | BEHIND,
-            false => FLAGS,
+        let flags = if open.is_behind {
+            FLAGS | BEHIND
+        } else {
+            FLAGS
         };
         let bytes = sizes.map(u32::to_le_bytes);
-        match open.is_behind {
-            true => {
-                self.out.extend(b"PK\x07\x08");
-                self.out.extend(bytes.as_flattened());
-            }
-            false => self.patch(open.place + SIZES_AT, bytes.as_flattened()),
+        if open.is_behind {
+            self.out.extend(b"PK\x07\x08");
+            self.out.extend(bytes.as_flattened());
+        } else {
+            self.patch(open.place + SIZES_AT, bytes.as_flattened())
         }
         self.directory.extend(b"PK\x01\x02");
         self.directory.extend(VERSION.to_le_bytes());

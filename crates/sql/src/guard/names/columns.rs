@@ -182,9 +182,10 @@ impl Checker<'_> {
         };
         let (table_key, key) = (self.key(table), self.key(column));
         let Some(source) = self.source_named(&table_key) else {
-            return match self.is_open() {
-                true => Ok(()),
-                false => Err(self.unknown_source(table)),
+            return if self.is_open() {
+                Ok(())
+            } else {
+                Err(self.unknown_source(table))
             };
         };
         let Some(columns) = &source.columns else {
@@ -271,8 +272,9 @@ fn list(names: &[String]) -> String {
         .cloned()
         .collect::<Vec<_>>()
         .join(", ");
-    match names.len() > SHOWN {
-        true => format!("it has {shown}, …"),
-        false => format!("it has {shown}"),
+    if names.len() > SHOWN {
+        format!("it has {shown}, …")
+    } else {
+        format!("it has {shown}")
     }
 }

@@ -207,12 +207,13 @@ impl Checker<'_> {
             && self
                 .catalogue
                 .is_some_and(|c| !c.search_path.contains(&table.schema_name));
-        match needs_schema {
-            true => format!(
+        if needs_schema {
+            format!(
                 "{}.{name}",
                 crate::chain::quoted(&table.schema_name, dialect)
-            ),
-            false => name,
+            )
+        } else {
+            name
         }
     }
 }

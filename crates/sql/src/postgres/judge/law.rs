@@ -159,12 +159,13 @@ pub(super) fn kind(kind: &Kind, of: Of, author: Author) -> Result<(), String> {
     let plain = is_array
         || kind.schema == "information_schema"
         || TYPES.split_whitespace().any(|name| name == kind.name);
-    match plain || of == Of::Seen {
-        true => Ok(()),
-        false => Err(format!(
+    if plain || of == Of::Seen {
+        Ok(())
+    } else {
+        Err(format!(
             "the type {} looks into the system catalogue",
             kind.name
-        )),
+        ))
     }
 }
 
@@ -177,12 +178,13 @@ pub(super) fn relation(relation: &Relation, author: Author) -> Result<(), String
         (Author::Asker, _) => system,
         (Author::Owner, _) => system && SECRET.contains(&name),
     };
-    match refused {
-        true => Err(format!(
+    if refused {
+        Err(format!(
             "{}.{name} belongs to the system and may not be read",
             relation.schema
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

@@ -222,15 +222,16 @@ pub(super) async fn judge(
 
 impl Asker {
     fn cannot_be_judged(&self) -> DatabaseError {
-        match self.is_standby {
-            true => unjudged(
+        if self.is_standby {
+            unjudged(
                 "the server is a standby, where no temporary view can be made to see what the query calls",
                 "set sql.second_judge to auto, which has the server print what it read, into its log as well",
-            ),
-            false => unjudged(
+            )
+        } else {
+            unjudged(
                 "the role may make no temporary view, by which the server says what the query calls",
                 "GRANT TEMPORARY ON DATABASE … TO the role, or set sql.second_judge to auto",
-            ),
+            )
         }
     }
 }
@@ -313,12 +314,13 @@ fn no_view(error: &tokio_postgres::Error, text: &str) -> DatabaseError {
 }
 
 fn too_large(session: &Session, error: &tokio_postgres::Error) -> DatabaseError {
-    match session.meter.is_used_up() {
-        true => unjudged(
+    if session.meter.is_used_up() {
+        unjudged(
             "the query is too large to be judged: the server needs more than 64 MiB to say what it calls",
             "ask with a shorter query",
-        ),
-        false => error::of(error),
+        )
+    } else {
+        error::of(error)
     }
 }
 
@@ -494,13 +496,14 @@ impl Case<'_> {
                 return Err(gone());
             }
         }
-        match found
+        if found
             .relations
             .keys()
             .all(|oid| known.relations.iter().any(|it| it.oid == *oid))
         {
-            true => Ok(()),
-            false => Err(gone()),
+            Ok(())
+        } else {
+            Err(gone())
         }
     }
 

@@ -83,9 +83,10 @@ pub(super) fn nodes(text: &str) -> Result<Vec<Node<'_>>, Unreadable> {
             atom => atom_of(atom, &mut open, &mut nodes, &mut tokens)?,
         }
     }
-    match open.is_empty() && !nodes.is_empty() {
-        true => Ok(nodes),
-        false => Err(Unreadable),
+    if open.is_empty() && !nodes.is_empty() {
+        Ok(nodes)
+    } else {
+        Err(Unreadable)
     }
 }
 

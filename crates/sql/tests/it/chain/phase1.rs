@@ -71,9 +71,10 @@ async fn choose(case: &Value, config: &SqlConfig) -> (Value, bool, usize) {
         .await
         .unwrap();
     let all = !names.is_empty() && names.len() == catalogue.tables.len();
-    let selected = match all && case["expect"]["selected"] == "ALL" {
-        true => "ALL".into(),
-        false => Value::from(names),
+    let selected = if all && case["expect"]["selected"] == "ALL" {
+        "ALL".into()
+    } else {
+        Value::from(names)
     };
     (selected, fallback, model.asked().len())
 }

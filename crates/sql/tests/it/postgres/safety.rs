@@ -151,9 +151,10 @@ fn cases() -> Vec<Case> {
         sql: text(&case["sql"]),
         allowed: case["verdict"] == "allow",
         stopped_while_running: !case["runtime_guard"].is_null(),
-        mode: match case["mode"] == "explore" {
-            true => Mode::Explore,
-            false => Mode::Select,
+        mode: if case["mode"] == "explore" {
+            Mode::Explore
+        } else {
+            Mode::Select
         },
     };
     vectors("sql-safety.json").iter().map(case).collect()

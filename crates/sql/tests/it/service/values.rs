@@ -267,14 +267,15 @@ async fn a_file_that_is_lent_has_values_and_one_in_the_store_has_none() {
     ] {
         let model = Arc::new(Scripted::texts(&[ANSWER]));
         let databases = super::shop::service(&model, config_of(sampling));
-        match lends {
-            true => databases.lend("shop", &Definition::of(&shop.url)).unwrap(),
-            false => drop(
+        if lends {
+            databases.lend("shop", &Definition::of(&shop.url)).unwrap()
+        } else {
+            drop(
                 databases
                     .put("shop", Definition::of(&shop.url))
                     .await
                     .unwrap(),
-            ),
+            )
         }
         databases.sample("shop").await.unwrap();
         let told = told(&databases, &model, "sales").await;

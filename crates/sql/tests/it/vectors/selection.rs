@@ -41,9 +41,10 @@ pub(super) fn difference(file: &Value, case: &Value) -> Option<String> {
     };
     let came = came(&choice, &catalogue);
     let fits = |expected: &Value| {
-        let selected = match expected["selected"] == "ALL" {
-            true => catalogue.tables.iter().map(Table::qualified).collect(),
-            false => expected["selected"].clone(),
+        let selected = if expected["selected"] == "ALL" {
+            catalogue.tables.iter().map(Table::qualified).collect()
+        } else {
+            expected["selected"].clone()
         };
         selected == came["selected"] && expected["fallback_used"] == came["fallback_used"]
     };

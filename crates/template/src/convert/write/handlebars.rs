@@ -64,10 +64,11 @@ impl Syntax for Handlebars {
             return Ok(String::new());
         };
         let list = operand(this.list, outer)?;
-        Ok(match this.used_inside {
+        Ok(if this.used_inside {
             // `../` is one level less where two items are the same.
-            true => format!("{{{{#each {list} as |{}|}}}}", this.name),
-            false => format!("{{{{#each {list}}}}}"),
+            format!("{{{{#each {list} as |{}|}}}}", this.name)
+        } else {
+            format!("{{{{#each {list}}}}}")
         })
     }
 
@@ -80,9 +81,10 @@ impl Syntax for Handlebars {
     }
 
     fn role(&self, role: &str) -> Result<String, Refused> {
-        match self.roles {
-            true => Ok(format!("{{{{role {}}}}}", quoted(role)?)),
-            false => Err(format!("handlebars has no message role such as {role}")),
+        if self.roles {
+            Ok(format!("{{{{role {}}}}}", quoted(role)?))
+        } else {
+            Err(format!("handlebars has no message role such as {role}"))
         }
     }
 
@@ -210,9 +212,10 @@ fn segment(key: &str) -> Result<String, Refused> {
     if is_identifier(key) && !["this", "true", "false", "null", "undefined", "as"].contains(&key) {
         return Ok(key.to_owned());
     }
-    match key.contains(['[', ']']) || key.is_empty() {
-        true => Err(format!("handlebars has no field named {key:?}")),
-        false => Ok(format!("[{key}]")),
+    if key.contains(['[', ']']) || key.is_empty() {
+        Err(format!("handlebars has no field named {key:?}"))
+    } else {
+        Ok(format!("[{key}]"))
     }
 }
 

@@ -180,9 +180,10 @@ fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
         (Start::Root, None) => return Err("jinja has no name for all variables at once".into()),
     };
     for key in keys {
-        text.push_str(&match is_identifier(key) && !of_dict(key) {
-            true => format!(".{key}"),
-            false => format!("[{}]", quoted(key)),
+        text.push_str(&if is_identifier(key) && !of_dict(key) {
+            format!(".{key}")
+        } else {
+            format!("[{}]", quoted(key))
         });
     }
     Ok(text)

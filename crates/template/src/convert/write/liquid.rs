@@ -43,9 +43,10 @@ impl Syntax for Liquid {
         for one in &call.positional {
             arguments.push(argument(one, around)?);
         }
-        let input = match arguments.is_empty() {
-            true => "nil".to_owned(),
-            false => arguments.remove(0),
+        let input = if arguments.is_empty() {
+            "nil".to_owned()
+        } else {
+            arguments.remove(0)
         };
         for (name, one) in &call.named {
             if !is_identifier(name) {
@@ -53,12 +54,11 @@ impl Syntax for Liquid {
             }
             arguments.push(format!("{name}: {}", argument(one, around)?));
         }
-        let name = match is_identifier(name) && !is_own {
-            true => name.as_str(),
-            false => {
-                arguments.insert(0, quoted(name)?);
-                "call"
-            }
+        let name = if is_identifier(name) && !is_own {
+            name.as_str()
+        } else {
+            arguments.insert(0, quoted(name)?);
+            "call"
         };
         let colon = if arguments.is_empty() { "" } else { ": " };
         Ok(format!(
@@ -175,9 +175,10 @@ fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
         (Start::Loop(depth, knows), _) => return Ok(known(depth, knows, around.loops.len())),
         (Start::Root, Some((first, keys))) => {
             let plain = is_identifier(first) && !KEYWORDS.contains(&first.as_str());
-            let name = match plain {
-                true => first.clone(),
-                false => format!("[{}]", quoted(first)?),
+            let name = if plain {
+                first.clone()
+            } else {
+                format!("[{}]", quoted(first)?)
             };
             (name, keys)
         }
@@ -185,9 +186,10 @@ fn operand(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
     };
     for key in keys {
         text.push_str(
-            &match is_identifier(key) && !QUESTIONS.contains(&key.as_str()) {
-                true => format!(".{key}"),
-                false => format!("[{}]", quoted(key)?),
+            &if is_identifier(key) && !QUESTIONS.contains(&key.as_str()) {
+                format!(".{key}")
+            } else {
+                format!("[{}]", quoted(key)?)
             },
         );
     }
@@ -215,8 +217,9 @@ fn quoted(text: &str) -> Result<String, Refused> {
         }
         true => '\'',
     };
-    match text.contains(['}', '{']) {
-        true => Err("liquid has no text with a brace in it".into()),
-        false => Ok(format!("{quote}{text}{quote}")),
+    if text.contains(['}', '{']) {
+        Err("liquid has no text with a brace in it".into())
+    } else {
+        Ok(format!("{quote}{text}{quote}"))
     }
 }

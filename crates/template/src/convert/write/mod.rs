@@ -304,15 +304,16 @@ impl<'t> Writer<'t, '_, '_> {
             self.push(tag, span, Piece::Block);
             self.nodes(otherwise);
         }
-        let end = match otherwise.is_empty() {
-            true => self.syntax.end_for(path, &self.around),
-            false => self.syntax.end_for(
+        let end = if otherwise.is_empty() {
+            self.syntax.end_for(path, &self.around)
+        } else {
+            self.syntax.end_for(
                 Condition {
                     negated: true,
                     ..path
                 },
                 &self.around,
-            ),
+            )
         };
         self.push(end, span, Piece::Block);
     }
@@ -334,9 +335,10 @@ fn parts(node: &Node) -> Option<(Condition<'_>, &[Node], &[Node])> {
         equals: condition.equals.as_deref(),
         negated,
     };
-    Some(match negated {
-        true => (condition, otherwise, then),
-        false => (condition, then, otherwise),
+    Some(if negated {
+        (condition, otherwise, then)
+    } else {
+        (condition, then, otherwise)
     })
 }
 

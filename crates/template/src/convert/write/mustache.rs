@@ -165,9 +165,10 @@ fn name(path: &Path, around: &Around<'_>) -> Result<String, Refused> {
             .conditions
             .iter()
             .any(|condition| *around.scope.shape(condition) != Shape::Boolean);
-        return match is_dot && !in_condition {
-            true => Ok(".".into()),
-            false => Err("mustache has no name for this item here".into()),
+        return if is_dot && !in_condition {
+            Ok(".".into())
+        } else {
+            Err("mustache has no name for this item here".into())
         };
     }
     let plain = |key: &String| {

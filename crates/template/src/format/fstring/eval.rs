@@ -254,9 +254,10 @@ impl<'v> Evaluator<'_, '_, 'v> {
         if hole {
             return Err(Stop::Suspended);
         }
-        match text.is_empty() {
-            true => Ok(None),
-            false => Ok(Some(Spec::parse(&text)?)),
+        if text.is_empty() {
+            Ok(None)
+        } else {
+            Ok(Some(Spec::parse(&text)?))
         }
     }
 }

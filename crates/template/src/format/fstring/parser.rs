@@ -31,12 +31,13 @@ pub(super) fn parse(
     let mut found: Vec<Diagnostic> = problems.collect();
     // Everything in a source is written, so messages have to be in order.
     found.extend(literals.diagnostics(source.name, source.text));
-    match found.is_empty() {
-        true => Ok(Program {
+    if found.is_empty() {
+        Ok(Program {
             literals: literals.into_text(),
             nodes,
-        }),
-        false => Err(found),
+        })
+    } else {
+        Err(found)
     }
 }
 
@@ -335,11 +336,12 @@ fn no_index(name: &str, rest: &str, at: usize) -> Problem {
         return Problem::at("Empty attribute in format string", at, end).late();
     }
     let problem = Problem::at(format!("data has no attribute '{attribute}'"), at, end).late();
-    match attribute.starts_with("__") {
-        true => problem,
-        false => problem.help(format!(
+    if attribute.starts_with("__") {
+        problem
+    } else {
+        problem.help(format!(
             "write {{{name}[{attribute}]}} for the key {attribute} of an object"
-        )),
+        ))
     }
 }
 

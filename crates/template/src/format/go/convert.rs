@@ -192,9 +192,10 @@ impl Reader<'_, '_> {
         }
         let otherwise = self.range(otherwise, end);
         if let Some((condition, negated)) = found {
-            let (then, otherwise) = match negated {
-                true => (otherwise, then),
-                false => (then, otherwise),
+            let (then, otherwise) = if negated {
+                (otherwise, then)
+            } else {
+                (then, otherwise)
             };
             let kind = NodeKind::If {
                 condition,

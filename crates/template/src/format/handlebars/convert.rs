@@ -203,9 +203,10 @@ impl Reader<'_, '_> {
     ) -> Option<NodeKind> {
         let then = self.body_of(arm.body.as_ref());
         let otherwise = self.otherwise(rest, block);
-        let (then, otherwise) = match negated {
-            true => (otherwise, then),
-            false => (then, otherwise),
+        let (then, otherwise) = if negated {
+            (otherwise, then)
+        } else {
+            (then, otherwise)
         };
         Some(NodeKind::If {
             condition: condition?,

@@ -65,9 +65,10 @@ fn indent(call: &HelperCall<'_>) -> usize {
 }
 
 fn branch(call: &mut HelperCall<'_>, wanted: bool) -> Result<Answer, Stop> {
-    match equal(call.argument(0), call.argument(1)) == wanted {
-        true => call.body()?,
-        false => call.otherwise()?,
+    if equal(call.argument(0), call.argument(1)) == wanted {
+        call.body()?
+    } else {
+        call.otherwise()?
     }
     Ok(Answer::Written)
 }

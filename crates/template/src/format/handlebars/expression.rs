@@ -125,9 +125,10 @@ impl<'s> Parser<'s, '_> {
         let mut parts = path.parts;
         let scoped = is_scoped(&original);
         let param = || self.param(parts.first().filter(|_| path.depth == 0 && !scoped)?);
-        let root = match data {
-            true => Root::Data(path.depth),
-            false => param().unwrap_or(Root::Context(path.depth)),
+        let root = if data {
+            Root::Data(path.depth)
+        } else {
+            param().unwrap_or(Root::Context(path.depth))
         };
         if matches!(root, Root::Param(..)) {
             parts.remove(0);
@@ -249,9 +250,10 @@ impl<'s> Parser<'s, '_> {
             HeadValue::Literal(_) => Path {
                 root: Root::Context(0),
                 // An empty name is the context itself (sic).
-                parts: match head.original.is_empty() {
-                    true => Vec::new(),
-                    false => vec![head.original.as_ref().into()],
+                parts: if head.original.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![head.original.as_ref().into()]
                 },
                 span: head.span,
             },
@@ -259,9 +261,10 @@ impl<'s> Parser<'s, '_> {
         let simple =
             path.root == Root::Context(0) && path.parts.len() == 1 && !is_scoped(&head.original);
         let has_arguments = nested || !positional.is_empty() || !named.is_empty();
-        let helper = match simple {
-            true => (self.known.helper)(&head.original),
-            false => None,
+        let helper = if simple {
+            (self.known.helper)(&head.original)
+        } else {
+            None
         };
         let is_param = matches!(path.root, Root::Param(..)) && path.parts.is_empty();
         let kind = match helper {
@@ -294,9 +297,10 @@ impl PathParts {
     /// Adds a part. `false` for `..`, `.` and `this` after a name.
     fn add(&mut self, name: &str, bracketed: bool) -> bool {
         if bracketed || !matches!(name, ".." | "." | "this") {
-            let part = match self.data && self.parts.is_empty() {
-                true => format!("@{name}").into(),
-                false => name.into(),
+            let part = if self.data && self.parts.is_empty() {
+                format!("@{name}").into()
+            } else {
+                name.into()
             };
             self.parts.push(part);
             return true;
@@ -308,9 +312,10 @@ impl PathParts {
 
 /// Adds text; a path of one name is not copied.
 fn extend<'s>(original: &mut Cow<'s, str>, more: Cow<'s, str>) {
-    match original.is_empty() {
-        true => *original = more,
-        false => original.to_mut().push_str(&more),
+    if original.is_empty() {
+        *original = more
+    } else {
+        original.to_mut().push_str(&more)
     }
 }
 

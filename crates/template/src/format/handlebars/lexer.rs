@@ -232,9 +232,10 @@ impl<'s> Lexer<'s> {
 
     fn comment(&mut self, start: usize) -> Option<Opening> {
         let long = self.rest().starts_with("!--");
-        let end = match long {
-            true => self.long_comment_end()?,
-            false => self.at + self.rest().find("}}")? + 2,
+        let end = if long {
+            self.long_comment_end()?
+        } else {
+            self.at + self.rest().find("}}")? + 2
         };
         self.at = end;
         let tag = self.text.get(start..end)?;
@@ -349,9 +350,10 @@ impl<'s> Lexer<'s> {
             "undefined" => Kind::Undefined,
             _ => return (Kind::Id, length),
         };
-        match self.ends_literal(self.at + length) {
-            true => (kind, length),
-            false => (Kind::Id, length),
+        if self.ends_literal(self.at + length) {
+            (kind, length)
+        } else {
+            (Kind::Id, length)
         }
     }
 
@@ -410,9 +412,10 @@ impl<'s> Lexer<'s> {
     pub(super) fn quoted_text(&self, token: Token) -> Cow<'s, str> {
         let inner = inside(self.slice(token));
         let quote = self.slice(token).get(..1).unwrap_or("\"");
-        match inner.contains('\\') {
-            true => Cow::Owned(inner.replace(&format!("\\{quote}"), quote)),
-            false => Cow::Borrowed(inner),
+        if inner.contains('\\') {
+            Cow::Owned(inner.replace(&format!("\\{quote}"), quote))
+        } else {
+            Cow::Borrowed(inner)
         }
     }
 

@@ -285,9 +285,10 @@ impl Template for Compiled {
         let Some(index) = self.index(entry) else {
             return Err(RenderError::no_source(entry).into());
         };
-        let root = match self.encoded || (self.marks && !self.trusted.is_empty()) {
-            true => input::prepared(self, pass)?,
-            false => Value::Map(pass.variables().clone()),
+        let root = if self.encoded || (self.marks && !self.trusted.is_empty()) {
+            input::prepared(self, pass)?
+        } else {
+            Value::Map(pass.variables().clone())
         };
         Evaluator::new(self, pass, &root).entry(index)
     }

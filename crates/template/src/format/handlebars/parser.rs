@@ -102,9 +102,10 @@ impl Parser<'_, '_> {
             let open = self.open.iter().map(not_closed);
             self.problems.extend(open);
         }
-        match self.problems.is_empty() {
-            true => Ok(body(self.nodes, 0)),
-            false => Err(self.problems),
+        if self.problems.is_empty() {
+            Ok(body(self.nodes, 0))
+        } else {
+            Err(self.problems)
         }
     }
 
@@ -396,9 +397,10 @@ impl Parser<'_, '_> {
 
     /// A tag that belongs to a block, where there is none.
     fn stray(&self, span: Span, message: &str) -> Result<(), Problem> {
-        match self.lost {
-            true => Ok(()),
-            false => Err(Problem::new(message, span)),
+        if self.lost {
+            Ok(())
+        } else {
+            Err(Problem::new(message, span))
         }
     }
 

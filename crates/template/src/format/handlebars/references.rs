@@ -422,9 +422,10 @@ impl<'a> Walk<'a> {
         if any {
             self.params.push(params);
         }
-        match context == self.context() {
-            true => self.body(body),
-            false => self.within(context, |walk| walk.body(body)),
+        if context == self.context() {
+            self.body(body)
+        } else {
+            self.within(context, |walk| walk.body(body))
         }
         if any {
             self.params.pop();

@@ -257,9 +257,10 @@ fn snake_case(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
         if letter.is_uppercase() {
             out.push('_');
         }
-        match letter.is_uppercase() {
-            true => out.extend(letter.to_lowercase()),
-            false => out.push(letter),
+        if letter.is_uppercase() {
+            out.extend(letter.to_lowercase())
+        } else {
+            out.push(letter)
         }
     }
     Ok(out.trim_start_matches('_').into())
@@ -287,13 +288,12 @@ fn message(call: &mut HelperCall<'_>) -> Result<Answer, Stop> {
     }
     write(call, &(literal + ">"))?;
     let body = call.marked_body()?;
-    match structure::is_marked(&body) {
-        true => call.write(&body)?,
-        false => {
-            write(call, "<text>")?;
-            call.write(&body)?;
-            write(call, "</text>")?;
-        }
+    if structure::is_marked(&body) {
+        call.write(&body)?
+    } else {
+        write(call, "<text>")?;
+        call.write(&body)?;
+        write(call, "</text>")?;
     }
     write(call, "</message>")?;
     Ok(Answer::Written)

@@ -232,9 +232,10 @@ impl Control<'_> {
             return;
         }
         let now = self.source.get(text.start..text.end).unwrap_or_default();
-        let rest = match all {
-            true => now.trim_start_matches(is_space),
-            false => standalone::without_line_end(now),
+        let rest = if all {
+            now.trim_start_matches(is_space)
+        } else {
+            standalone::without_line_end(now)
         };
         text.right_stripped = rest.len() < now.len();
         text.start = text.end - rest.len();
@@ -248,9 +249,10 @@ impl Control<'_> {
             return None;
         }
         let now = self.source.get(text.start..text.end).unwrap_or_default();
-        let rest = match all {
-            true => now.trim_end_matches(is_space),
-            false => standalone::without_indent(now),
+        let rest = if all {
+            now.trim_end_matches(is_space)
+        } else {
+            standalone::without_indent(now)
         };
         text.left_stripped = rest.len() < now.len();
         text.end = text.start + rest.len();

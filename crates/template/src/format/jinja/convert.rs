@@ -136,9 +136,10 @@ impl Reader<'_, '_> {
         };
         self.depth -= 1;
         let (condition, negated) = found?;
-        let (then, otherwise) = match negated {
-            true => (otherwise, then),
-            false => (then, otherwise),
+        let (then, otherwise) = if negated {
+            (otherwise, then)
+        } else {
+            (then, otherwise)
         };
         Some(NodeKind::If {
             condition,

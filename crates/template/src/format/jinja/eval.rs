@@ -91,9 +91,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     pub(super) fn check_depth(&self, value: &Value) -> Result<(), Stop> {
-        match value.depth() > quillet_core::value::MAX_DEPTH {
-            true => Err(self.pass.limit(Limit::ValueDepth)),
-            false => Ok(()),
+        if value.depth() > quillet_core::value::MAX_DEPTH {
+            Err(self.pass.limit(Limit::ValueDepth))
+        } else {
+            Ok(())
         }
     }
 
@@ -105,9 +106,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     /// unless it is strict, or the name has to be there.
     pub(super) fn undefined_is_used(&self, path: Option<&str>) -> Result<(), Stop> {
         let required = |name| self.compiled.required.iter().any(|known| known == name);
-        match self.strict() || path.is_some_and(required) {
-            true => Err(self.undefined(path)),
-            false => Ok(()),
+        if self.strict() || path.is_some_and(required) {
+            Err(self.undefined(path))
+        } else {
+            Ok(())
         }
     }
 
@@ -171,9 +173,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
 
     /// Writes the template's own text.
     fn literal(&mut self, text: &str) -> Result<(), Stop> {
-        match self.at_output() {
-            true => self.pass.literal(text),
-            false => self.write(text),
+        if self.at_output() {
+            self.pass.literal(text)
+        } else {
+            self.write(text)
         }
     }
 
@@ -202,9 +205,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         let (text, ran) = self.caught(run);
         let pending = self.pass.recall_pending(before);
         ran?;
-        match pending {
-            true => Err(Stop::Suspended),
-            false => Ok(text.into()),
+        if pending {
+            Err(Stop::Suspended)
+        } else {
+            Ok(text.into())
         }
     }
 

@@ -45,9 +45,10 @@ impl Parser<'_> {
             let mut expr = p.ranked(OR)?;
             while p.skip_name("if") {
                 let condition = Box::new(p.ranked(OR)?);
-                let otherwise = match p.skip_name("else") {
-                    true => Some(Box::new(p.expression()?)),
-                    false => None,
+                let otherwise = if p.skip_name("else") {
+                    Some(Box::new(p.expression()?))
+                } else {
+                    None
                 };
                 let below = deepest(otherwise.as_deref().into_iter().chain([&expr, &*condition]));
                 let kind = ExprKind::Choice {
@@ -244,9 +245,10 @@ impl Parser<'_> {
             self.primary()?
         };
         let expr = self.postfix(expr, start)?;
-        match with_filters {
-            true => self.filters_and_tests(expr, start),
-            false => Ok(expr),
+        if with_filters {
+            self.filters_and_tests(expr, start)
+        } else {
+            Ok(expr)
         }
     }
 
@@ -378,9 +380,10 @@ impl Parser<'_> {
 
     fn subscript(&mut self, subject: Expr, start: usize) -> Parsed<Expr> {
         self.advance();
-        let first = match self.is_operator(":") {
-            true => None,
-            false => Some(self.tuple()?),
+        let first = if self.is_operator(":") {
+            None
+        } else {
+            Some(self.tuple()?)
         };
         if let (Some(_), true) = (&first, self.skip_operator("]")) {
             let key = first.into_iter().next().map(Box::new);
@@ -480,9 +483,10 @@ impl Parser<'_> {
     /// `subject|name(arguments)` as `name(subject, arguments)`.
     fn late_call(&mut self, name: Arc<str>, subject: Expr, start: usize) -> Parsed<Expr> {
         let callee = self.expr(ExprKind::Name(name), start, 0)?;
-        let mut arguments = match self.is_operator("(") {
-            true => self.arguments()?,
-            false => Arguments::default(),
+        let mut arguments = if self.is_operator("(") {
+            self.arguments()?
+        } else {
+            Arguments::default()
         };
         arguments.positional.insert(0, subject);
         let below = deepest(arguments.all().chain([&callee]));
@@ -497,9 +501,10 @@ impl Parser<'_> {
             let names = filters::names();
             return Err(unknown("filter", &name, span, names));
         };
-        let arguments = match self.is_operator("(") {
-            true => self.arguments()?,
-            false => Arguments::default(),
+        let arguments = if self.is_operator("(") {
+            self.arguments()?
+        } else {
+            Arguments::default()
         };
         Ok(FilterCall {
             filter,

@@ -148,9 +148,10 @@ impl<'a> Lexer<'a> {
             (None, true) => 0,
             (None, false) => return text,
         };
-        match text[line..].trim().is_empty() {
-            true => &text[..line],
-            false => text,
+        if text[line..].trim().is_empty() {
+            &text[..line]
+        } else {
+            text
         }
     }
 
@@ -361,9 +362,10 @@ impl<'a> Lexer<'a> {
         };
         self.at += end;
         let text = rest[prefix..end].replace('_', "");
-        let token = match float {
-            true => text.parse().ok().map(Token::Float),
-            false => i64::from_str_radix(&text, radix).ok().map(Token::Int),
+        let token = if float {
+            text.parse().ok().map(Token::Float)
+        } else {
+            i64::from_str_radix(&text, radix).ok().map(Token::Int)
         };
         token.ok_or_else(|| Problem::at("the number does not fit 64 bits", start, self.at))
     }
@@ -377,9 +379,10 @@ impl<'a> Lexer<'a> {
             } else if c == quote {
                 self.at = start + offset + 1;
                 let text = &self.source[start + 1..start + offset];
-                return Ok(Token::Str(match text.contains(['\\', '\r']) {
-                    true => unescape(&newlines(text)).into(),
-                    false => text.into(),
+                return Ok(Token::Str(if text.contains(['\\', '\r']) {
+                    unescape(&newlines(text)).into()
+                } else {
+                    text.into()
                 }));
             }
         }
@@ -459,9 +462,10 @@ fn without_last_newline(text: &str) -> &str {
 }
 
 fn newlines(text: &str) -> Cow<'_, str> {
-    match text.contains('\r') {
-        true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),
-        false => Cow::Borrowed(text),
+    if text.contains('\r') {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

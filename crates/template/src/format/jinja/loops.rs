@@ -62,10 +62,7 @@ impl Evaluator<'_, '_> {
         if let Some(state) = state {
             state.changed.replace(None);
         }
-        match lost {
-            true => self.lose(node),
-            false => Ok(()),
-        }
+        if lost { self.lose(node) } else { Ok(()) }
     }
 
     /// What `loop` is, where any source of the set names it.

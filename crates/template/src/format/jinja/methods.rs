@@ -248,9 +248,12 @@ impl Evaluator<'_, '_> {
                 let Value::Str(part) = given.need(0, "sub")? else {
                     return Err(fail("must be str"));
                 };
-                let count = |(_, within): (usize, &str)| match part.is_empty() {
-                    true => within.chars().count() + 1,
-                    false => within.matches(&**part).count(),
+                let count = |(_, within): (usize, &str)| {
+                    if part.is_empty() {
+                        within.chars().count() + 1
+                    } else {
+                        within.matches(&**part).count()
+                    }
                 };
                 Value::int(window(text, given)?.map_or(0, count))
             }
@@ -346,9 +349,10 @@ impl Evaluator<'_, '_> {
     ) -> Result<Value, Stop> {
         let limit = usize::try_from(count).unwrap_or(usize::MAX);
         self.scan(text.len() * 4)?;
-        let found = match old.is_empty() {
-            true => text.chars().count() + 1,
-            false => text.matches(old).count(),
+        let found = if old.is_empty() {
+            text.chars().count() + 1
+        } else {
+            text.matches(old).count()
         };
         let growth = found.min(limit).saturating_mul(new.len());
         self.charge(text.len().saturating_add(growth))?;
@@ -469,9 +473,10 @@ fn uncased(c: char) -> bool {
 }
 
 fn swap_case(c: char) -> String {
-    match c.is_uppercase() {
-        true => c.to_lowercase().collect(),
-        false => c.to_uppercase().collect(),
+    if c.is_uppercase() {
+        c.to_lowercase().collect()
+    } else {
+        c.to_uppercase().collect()
     }
 }
 
@@ -480,9 +485,10 @@ pub(super) fn cased_words(text: &str, starts: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut start = true;
     for c in text.chars() {
-        match start {
-            true => out.extend(c.to_uppercase()),
-            false => out.extend(c.to_lowercase()),
+        if start {
+            out.extend(c.to_uppercase())
+        } else {
+            out.extend(c.to_lowercase())
         }
         start = starts(c);
     }
@@ -565,9 +571,10 @@ fn last_words(text: &str, limit: usize) -> Vec<&str> {
 }
 
 fn lines(text: &str, keep_ends: bool) -> impl Iterator<Item = &str> {
-    text.split_inclusive('\n').map(move |line| match keep_ends {
-        true => line,
-        false => {
+    text.split_inclusive('\n').map(move |line| {
+        if keep_ends {
+            line
+        } else {
             let line = line.strip_suffix('\n').unwrap_or(line);
             line.strip_suffix('\r').unwrap_or(line)
         }
@@ -586,9 +593,12 @@ fn window<'a>(text: &'a str, given: &Given) -> Result<Option<(usize, &'a str)>, 
         return Ok(Some((0, text)));
     }
     let len = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
-    let place = |index: i64| match index < 0 {
-        true => index.saturating_add(len).max(0),
-        false => index,
+    let place = |index: i64| {
+        if index < 0 {
+            index.saturating_add(len).max(0)
+        } else {
+            index
+        }
     };
     let (start, end) = (place(start), place(end).min(len));
     if start > end {
@@ -612,9 +622,10 @@ fn place(text: &str, given: &Given, last: bool) -> Result<Option<usize>, Stop> {
     let Some((skipped, within)) = window(text, given)? else {
         return Ok(None);
     };
-    let found = match last {
-        true => within.rfind(&**part),
-        false => within.find(&**part),
+    let found = if last {
+        within.rfind(&**part)
+    } else {
+        within.find(&**part)
     };
     let characters = |at: usize| within.get(..at).unwrap_or_default().chars().count();
     Ok(found.map(|at| skipped + characters(at)))

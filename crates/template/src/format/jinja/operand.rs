@@ -55,9 +55,10 @@ impl Evaluator<'_, '_> {
             } => {
                 let value = self.operand(subject, arguments.all())?;
                 let given = self.given(arguments)?;
-                let holds = match value.stands_in() {
-                    true => self.test_standing_in(test, &value, &given)?,
-                    false => (test.run)(self, &value, &given)?,
+                let holds = if value.stands_in() {
+                    self.test_standing_in(test, &value, &given)?
+                } else {
+                    (test.run)(self, &value, &given)?
                 };
                 Ok(Value::Bool(holds != *negated))
             }
@@ -193,9 +194,10 @@ impl Evaluator<'_, '_> {
                 return Err(self.pass.limit(Limit::ValueDepth));
             }
             if let quillet_core::Value::Str(text) = value {
-                return Ok(Value::Str(match self.compiled.encodes(name) {
-                    true => self.html(text)?,
-                    false => self.compiled.marked(name, text),
+                return Ok(Value::Str(if self.compiled.encodes(name) {
+                    self.html(text)?
+                } else {
+                    self.compiled.marked(name, text)
                 }));
             }
             return Ok(value.into());
@@ -232,9 +234,10 @@ impl Evaluator<'_, '_> {
             }
             left = self.math(*operator, &left, &right)?;
         }
-        Ok(match joined.is_empty() {
-            true => left,
-            false => joined.into(),
+        Ok(if joined.is_empty() {
+            left
+        } else {
+            joined.into()
         })
     }
 
@@ -565,9 +568,10 @@ fn path(expr: &Expr) -> Option<String> {
 #[cold]
 fn standing_in(subject: &Value, map: &quillet_core::Map, name: &Arc<str>) -> Value {
     let meant = subject.meant();
-    match methods::exists(&meant, name) {
-        true => Value::Method((meant, Arc::clone(name)).into()),
-        false => Value::from(&map.field_standing_in(name)),
+    if methods::exists(&meant, name) {
+        Value::Method((meant, Arc::clone(name)).into())
+    } else {
+        Value::from(&map.field_standing_in(name))
     }
 }
 
@@ -602,9 +606,10 @@ pub(super) fn place_in(index: i64, len: usize) -> Option<usize> {
 }
 
 fn character(text: &str, index: i64) -> Option<Value> {
-    let index = match index < 0 {
-        true => place_in(index, text.chars().count())?,
-        false => usize::try_from(index).ok()?,
+    let index = if index < 0 {
+        place_in(index, text.chars().count())?
+    } else {
+        usize::try_from(index).ok()?
     };
     let c = text.chars().nth(index)?;
     Some(Value::from(&*c.encode_utf8(&mut [0; 4])))

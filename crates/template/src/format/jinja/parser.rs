@@ -113,16 +113,18 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn expect_operator(&mut self, operator: &str) -> Parsed<()> {
-        match self.skip_operator(operator) {
-            true => Ok(()),
-            false => Err(self.unexpected(operator)),
+        if self.skip_operator(operator) {
+            Ok(())
+        } else {
+            Err(self.unexpected(operator))
         }
     }
 
     fn expect_name(&mut self, name: &str) -> Parsed<()> {
-        match self.skip_name(name) {
-            true => Ok(()),
-            false => Err(self.unexpected(name)),
+        if self.skip_name(name) {
+            Ok(())
+        } else {
+            Err(self.unexpected(name))
         }
     }
 
@@ -321,9 +323,10 @@ impl<'a> Parser<'a> {
         let target = self.targets(false)?;
         self.expect_name("in")?;
         let iterable = self.tuple_without_choice()?;
-        let condition = match self.skip_name("if") {
-            true => Some(self.expression()?),
-            false => None,
+        let condition = if self.skip_name("if") {
+            Some(self.expression()?)
+        } else {
+            None
         };
         let recursive = self.skip_name("recursive");
         self.tag_end()?;
@@ -424,9 +427,10 @@ impl<'a> Parser<'a> {
                 self.expect_operator(",")?;
             }
             let name = self.name()?;
-            let default = match self.skip_operator("=") {
-                true => Some(self.expression()?),
-                false => None,
+            let default = if self.skip_operator("=") {
+                Some(self.expression()?)
+            } else {
+                None
             };
             if default.is_none() && parameters.last().is_some_and(|(_, d)| d.is_some()) {
                 return Err(self.unexpected("a default, as the parameter before has one"));
@@ -531,9 +535,10 @@ impl<'a> Parser<'a> {
                 break;
             }
             let from = self.name()?;
-            let to = match self.skip_name("as") {
-                true => self.name()?,
-                false => Arc::clone(&from),
+            let to = if self.skip_name("as") {
+                self.name()?
+            } else {
+                Arc::clone(&from)
             };
             names.push((from, to));
             if !self.skip_operator(",") && !self.is_name("with") && !self.is_name("without") {

@@ -119,9 +119,10 @@ fn messages(e: &mut Evaluator<'_, '_>, given: &Given) -> Result<Value, Stop> {
         out.push_str(&e.chat_message(&item)?.unwrap_or_default());
     }
     let whole = e.compiled.encoded && !out.is_empty();
-    Ok(match whole {
-        true => format!("<chat_history>{out}</chat_history>").into(),
-        false => out.into(),
+    Ok(if whole {
+        format!("<chat_history>{out}</chat_history>").into()
+    } else {
+        out.into()
     })
 }
 

@@ -52,9 +52,10 @@ impl Evaluator<'_, '_> {
         let mut effects = Effects::default();
         effects.statement(statement, Inside::default());
         self.forget(&effects)?;
-        Ok(match effects.leaves {
-            true => Flow::Lost,
-            false => Flow::Next,
+        Ok(if effects.leaves {
+            Flow::Lost
+        } else {
+            Flow::Next
         })
     }
 

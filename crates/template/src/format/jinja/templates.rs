@@ -74,12 +74,11 @@ impl Evaluator<'_, '_> {
             None if ignore => return Ok(()),
             None => self.needed_source(name)?,
         };
-        let scope = match context {
-            true => self.names.open(),
-            false => {
-                let base = self.new_base(false)?;
-                self.names.open_apart(base, index)
-            }
+        let scope = if context {
+            self.names.open()
+        } else {
+            let base = self.new_base(false)?;
+            self.names.open_apart(base, index)
         };
         let entered = self.pass.entered();
         self.pass.enter(name.span.start);
@@ -141,9 +140,10 @@ impl Evaluator<'_, '_> {
         else {
             return Err(fail(format!("there is no block {name:?} above this one")));
         };
-        let scope = match block.scoped {
-            true => self.names.open(),
-            false => self.names.open_apart(self.names.base, source),
+        let scope = if block.scoped {
+            self.names.open()
+        } else {
+            self.names.open_apart(self.names.base, source)
         };
         self.names.source = source;
         let above = Value::Super(Rc::new((Arc::clone(name), at + 1)));

@@ -61,9 +61,10 @@ impl<'t> Evaluator<'t, '_> {
         let to = match &node.limit {
             Some(expr) => {
                 let limit = self.eval(expr)?;
-                match limit.meant().is_nil() {
-                    true => None,
-                    false => Some(from.saturating_add(self.whole(&limit)?)),
+                if limit.meant().is_nil() {
+                    None
+                } else {
+                    Some(from.saturating_add(self.whole(&limit)?))
                 }
             }
             None => None,
@@ -119,21 +120,17 @@ impl<'t> Evaluator<'t, '_> {
         if state.is_some() {
             self.world.loops.pop();
         }
-        match lost {
-            true => self.lose(&node.body),
-            false => Ok(()),
-        }
+        if lost { self.lose(&node.body) } else { Ok(()) }
     }
 
     /// A whole number, or what stands for one that is not there.
     fn whole_or(&mut self, expr: &'t super::ast::Expr, default: i64) -> Result<i64, Stop> {
         let value = self.eval(expr)?;
-        match value.meant().is_nil() {
-            true => Ok(default),
-            false => {
-                let whole = self.whole(&value);
-                whole.map_err(|stop| self.place(stop, expr.span))
-            }
+        if value.meant().is_nil() {
+            Ok(default)
+        } else {
+            let whole = self.whole(&value);
+            whole.map_err(|stop| self.place(stop, expr.span))
         }
     }
 
@@ -200,21 +197,17 @@ impl<'t> Evaluator<'t, '_> {
                 self.pass
                     .write(&format!("</tr>\n<tr class=\"row{next}\">"))?;
             }
-            match ends_row {
-                true => {
-                    state.column.set(1);
-                    state.row.set(state.row.get() + 1);
-                }
-                false => state.column.set(state.column.get() + 1),
+            if ends_row {
+                state.column.set(1);
+                state.row.set(state.row.get() + 1);
+            } else {
+                state.column.set(state.column.get() + 1)
             }
         }
         self.pass.write("</tr>\n")?;
         self.pass.leave(entered);
         self.world.close(scope);
-        match lost {
-            true => self.lose(&node.body),
-            false => Ok(()),
-        }
+        if lost { self.lose(&node.body) } else { Ok(()) }
     }
 
     pub(super) fn cycle(&mut self, node: &'t Cycle) -> Result<(), Stop> {

@@ -160,9 +160,10 @@ impl Reader<'_, '_> {
         };
         self.depth -= 1;
         let (condition, negated) = found?;
-        let (then, otherwise) = match negated != (node.unless && at == 0) {
-            true => (otherwise, then),
-            false => (then, otherwise),
+        let (then, otherwise) = if negated != (node.unless && at == 0) {
+            (otherwise, then)
+        } else {
+            (then, otherwise)
         };
         Some(NodeKind::If {
             condition,

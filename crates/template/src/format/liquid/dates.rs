@@ -442,9 +442,10 @@ fn filled(number: &str, flags: Flags, width: usize, pad: char) -> String {
 
 /// A word, filled up from the left.
 fn name(word: &str, flags: Flags) -> String {
-    let word = match flags.upper || flags.swap {
-        true => word.to_uppercase(),
-        false => word.to_owned(),
+    let word = if flags.upper || flags.swap {
+        word.to_uppercase()
+    } else {
+        word.to_owned()
     };
     let pad = flags.pad.flatten().unwrap_or(' ');
     let missing = flags

@@ -316,9 +316,10 @@ impl<'t, 'p> Evaluator<'t, 'p> {
             .filters
             .first()
             .is_some_and(|call| &*call.name == "default");
-        let mut value = match has_default {
-            true => self.optional(expr)?,
-            false => self.eval(expr)?,
+        let mut value = if has_default {
+            self.optional(expr)?
+        } else {
+            self.eval(expr)?
         };
         let is_nil = matches!(expr.kind, ExprKind::Nil);
         for (index, call) in piped.filters.iter().enumerate() {

@@ -62,9 +62,10 @@ impl<'s> Reader<'s> {
     }
 
     pub(super) fn expect(&mut self, sign: &str) -> Read<()> {
-        match self.takes(sign) {
-            true => Ok(()),
-            false => Err(self.expected(&format!("{sign:?}"))),
+        if self.takes(sign) {
+            Ok(())
+        } else {
+            Err(self.expected(&format!("{sign:?}")))
         }
     }
 

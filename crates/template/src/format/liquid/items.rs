@@ -68,9 +68,10 @@ impl Items {
 
 impl Segment {
     pub(super) fn get(&self, turn: usize) -> Value {
-        let at = match self.reversed {
-            true => self.start + self.length.saturating_sub(turn + 1),
-            false => self.start + turn,
+        let at = if self.reversed {
+            self.start + self.length.saturating_sub(turn + 1)
+        } else {
+            self.start + turn
         };
         let found = match &self.items {
             Items::List(list) => list.get(at).cloned(),

@@ -62,9 +62,10 @@ impl<'s> Lexer<'s> {
     fn marked(&mut self, rest: &str) -> (PieceKind, usize) {
         let inside = &rest[2..];
         if rest.starts_with("{%") {
-            let end = match self.no_tag_end {
-                true => None,
-                false => inside.find("%}"),
+            let end = if self.no_tag_end {
+                None
+            } else {
+                inside.find("%}")
             };
             self.no_tag_end = end.is_none();
             return match end {
@@ -72,9 +73,10 @@ impl<'s> Lexer<'s> {
                 None => (PieceKind::Open, 2),
             };
         }
-        let end = match self.no_brace {
-            true => None,
-            false => memchr::memchr(b'}', inside.as_bytes()),
+        let end = if self.no_brace {
+            None
+        } else {
+            memchr::memchr(b'}', inside.as_bytes())
         };
         self.no_brace = end.is_none();
         match end {
@@ -143,9 +145,10 @@ fn divided(inside: &str) -> Option<(Range<usize>, usize)> {
     let start = inside.len() - inside.trim_start_matches(is_space).len();
     let rest = &inside[start..];
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let length = match rest.starts_with('#') {
-        true => 1,
-        false => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+    let length = if rest.starts_with('#') {
+        1
+    } else {
+        rest.find(|c| !is_word(c)).unwrap_or(rest.len())
     };
     let after = &rest[length..];
     let blanks = after.len() - after.trim_start_matches(is_space).len();

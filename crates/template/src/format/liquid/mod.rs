@@ -67,16 +67,18 @@ impl LiquidFormat {
 
 impl TemplateFormat for LiquidFormat {
     fn name(&self) -> &'static str {
-        match self.semantic_kernel {
-            false => "liquid",
-            true => "semantic-kernel-liquid",
+        if !self.semantic_kernel {
+            "liquid"
+        } else {
+            "semantic-kernel-liquid"
         }
     }
 
     fn aliases(&self) -> &'static [&'static str] {
-        match self.semantic_kernel {
-            false => &[],
-            true => &["sk-liquid"],
+        if !self.semantic_kernel {
+            &[]
+        } else {
+            &["sk-liquid"]
         }
     }
 
@@ -85,9 +87,10 @@ impl TemplateFormat for LiquidFormat {
     }
 
     fn resolve<'n>(&self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
-        match self.semantic_kernel {
-            true => plugin_function(name, functions),
-            false => functions.iter().copied().find(|known| *known == name),
+        if self.semantic_kernel {
+            plugin_function(name, functions)
+        } else {
+            functions.iter().copied().find(|known| *known == name)
         }
     }
 
@@ -109,9 +112,10 @@ impl TemplateFormat for LiquidFormat {
             references: References::default(),
             semantic_kernel: self.semantic_kernel,
             missing: options.missing,
-            trusted: match self.semantic_kernel {
-                true => options.trusted.clone(),
-                false => Vec::new(),
+            trusted: if self.semantic_kernel {
+                options.trusted.clone()
+            } else {
+                Vec::new()
             },
             trusted_results: self.semantic_kernel && options.trusted_results,
             messages: options.messages,

@@ -49,11 +49,10 @@ pub(super) fn number(value: &Value) -> Result<Number, Fault> {
 }
 
 fn of_float(number: f64) -> Number {
-    match number.is_finite() {
-        true => {
-            Decimal::read(&format!("{number:e}")).map_or(Number::Float(number), Number::Decimal)
-        }
-        false => Number::Float(number),
+    if number.is_finite() {
+        Decimal::read(&format!("{number:e}")).map_or(Number::Float(number), Number::Decimal)
+    } else {
+        Number::Float(number)
     }
 }
 
@@ -64,9 +63,10 @@ fn of_text(text: &str) -> Result<Number, Fault> {
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         digits(whole) && digits(places)
     });
-    match is_decimal {
-        true => Ok(Decimal::read(trimmed).map_or(Number::Int(0), Number::Decimal)),
-        false => leading(text).map(Number::Int),
+    if is_decimal {
+        Ok(Decimal::read(trimmed).map_or(Number::Int(0), Number::Decimal))
+    } else {
+        leading(text).map(Number::Int)
     }
 }
 
@@ -89,9 +89,12 @@ pub(super) fn leading(text: &str) -> Result<i64, Fault> {
             },
         };
         if c != '_' {
-            let more = number.checked_mul(10).and_then(|number| match negative {
-                true => number.checked_sub(digit),
-                false => number.checked_add(digit),
+            let more = number.checked_mul(10).and_then(|number| {
+                if negative {
+                    number.checked_sub(digit)
+                } else {
+                    number.checked_add(digit)
+                }
             });
             number = more.ok_or(Fault::TooLarge)?;
         }
@@ -242,14 +245,17 @@ pub(super) fn rounded(number: Number, places: i64) -> Result<Number, Fault> {
 pub(super) fn whole(number: Number, up: bool) -> Result<i64, Fault> {
     match number {
         Number::Int(number) => Ok(number),
-        Number::Decimal(decimal) => match up {
-            false => decimal.floor(),
-            true => decimal
-                .negated()
-                .floor()?
-                .checked_neg()
-                .ok_or(Fault::TooLarge),
-        },
+        Number::Decimal(decimal) => {
+            if !up {
+                decimal.floor()
+            } else {
+                decimal
+                    .negated()
+                    .floor()?
+                    .checked_neg()
+                    .ok_or(Fault::TooLarge)
+            }
+        }
         Number::Float(_) => Err(Fault::NotFinite),
     }
 }
@@ -389,9 +395,10 @@ impl Decimal {
             return Ok(0);
         }
         let power = 10_i128.checked_pow(self.exponent.unsigned_abs());
-        let digits = match self.exponent >= 0 {
-            true => power.and_then(|power| self.digits.checked_mul(power)),
-            false => Some(power.map_or(0, |power| self.digits / power)),
+        let digits = if self.exponent >= 0 {
+            power.and_then(|power| self.digits.checked_mul(power))
+        } else {
+            Some(power.map_or(0, |power| self.digits / power))
         };
         let whole = digits.and_then(|digits| i64::try_from(digits).ok());
         whole.ok_or(Fault::TooLarge)

@@ -205,9 +205,10 @@ impl<'t> Evaluator<'t, '_> {
             Term::Empty => (Side::Empty, false),
             Term::Blank => (Side::Blank, false),
             Term::Expr(expr) => {
-                let value = match optional {
-                    true => self.optional(expr)?,
-                    false => self.eval(expr)?,
+                let value = if optional {
+                    self.optional(expr)?
+                } else {
+                    self.eval(expr)?
                 };
                 let meant = self.unmarked(&value.meant()).into_owned();
                 (Side::Value(meant), value.stands_in())

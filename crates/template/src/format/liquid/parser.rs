@@ -178,9 +178,10 @@ impl<'s> Parser<'s> {
             blank: true,
             end: None,
         };
-        match self.lines.is_some() {
-            true => self.line_body(&mut parsed)?,
-            false => self.document_body(&mut parsed)?,
+        if self.lines.is_some() {
+            self.line_body(&mut parsed)?
+        } else {
+            self.document_body(&mut parsed)?
         }
         Ok(parsed)
     }
@@ -191,9 +192,10 @@ impl<'s> Parser<'s> {
             let text = self.text.get(start..end).unwrap_or_default();
             match piece.kind {
                 PieceKind::Text => {
-                    let trimmed = match self.trim {
-                        true => text.trim_start_matches(is_blank),
-                        false => text,
+                    let trimmed = if self.trim {
+                        text.trim_start_matches(is_blank)
+                    } else {
+                        text
                     };
                     self.trim = false;
                     parsed.blank &= trimmed.chars().all(is_space);

@@ -83,31 +83,30 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         );
         let entered = self.pass.entered();
         self.pass.enter(span.start);
-        let done = match one_by_one && is_list {
-            true => {
-                let segment = Items::of(&value).segment(0, None, false);
-                let state = Rc::new(Loop {
-                    name: Arc::clone(name),
-                    length: segment.length,
-                    index: Cell::new(0),
-                    parent: None,
-                });
-                self.pass.enter(0);
-                let mut done = Ok(());
-                for turn in 0..segment.length {
-                    self.pass.step()?;
-                    self.pass.turn(turn);
-                    state.index.set(turn);
-                    let mut world = World::apart();
-                    world.assign(&"forloop".into(), Value::Loop(Rc::clone(&state)));
-                    done = self.apart(world, &named, &variable, segment.get(turn), source);
-                    if done.is_err() {
-                        break;
-                    }
+        let done = if one_by_one && is_list {
+            let segment = Items::of(&value).segment(0, None, false);
+            let state = Rc::new(Loop {
+                name: Arc::clone(name),
+                length: segment.length,
+                index: Cell::new(0),
+                parent: None,
+            });
+            self.pass.enter(0);
+            let mut done = Ok(());
+            for turn in 0..segment.length {
+                self.pass.step()?;
+                self.pass.turn(turn);
+                state.index.set(turn);
+                let mut world = World::apart();
+                world.assign(&"forloop".into(), Value::Loop(Rc::clone(&state)));
+                done = self.apart(world, &named, &variable, segment.get(turn), source);
+                if done.is_err() {
+                    break;
                 }
-                done
             }
-            false => self.apart(World::apart(), &named, &variable, value, source),
+            done
+        } else {
+            self.apart(World::apart(), &named, &variable, value, source)
         };
         done?;
         self.pass.leave(entered);

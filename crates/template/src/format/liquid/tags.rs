@@ -32,13 +32,14 @@ fn wrong(tag: &Tag<'_>, valid: &str) -> Problem {
 
 /// Refuses a markup where there is none.
 pub(super) fn nothing_more(tag: &Tag<'_>) -> Read<()> {
-    match tag.markup.trim_matches(is_space).is_empty() {
-        true => Ok(()),
-        false => Err(Problem::at(
+    if tag.markup.trim_matches(is_space).is_empty() {
+        Ok(())
+    } else {
+        Err(Problem::at(
             format!("{} takes nothing", tag.name),
             tag.at,
             tag.end,
-        )),
+        ))
     }
 }
 

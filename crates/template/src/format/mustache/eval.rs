@@ -168,16 +168,18 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             Found::Pending => return Err(Stop::Suspended),
             Found::Nothing => Cow::Owned(Value::Null),
         };
-        let value = match value.stands_in() {
-            true => Cow::Owned(value.meant().clone()),
-            false => value,
+        let value = if value.stands_in() {
+            Cow::Owned(value.meant().clone())
+        } else {
+            value
         };
         let is_empty = matches!(&*value, Value::List(list) if list.is_empty());
         let holds = javascript::is_true(&value) && !is_empty;
         if section.inverted {
-            return match holds {
-                true => Ok(()),
-                false => self.nodes(place, body, section.end),
+            return if holds {
+                Ok(())
+            } else {
+                self.nodes(place, body, section.end)
             };
         }
         let entered = self.pass.entered();
@@ -261,9 +263,10 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
 
     /// Calls the function of a name, or of the first part of a dotted one.
     fn call(&mut self, path: &Path, span: Span) -> Result<Found<'v>, Stop> {
-        let (name, rest) = match self.pass.has_function(path.text()) {
-            true => (path.text(), &[][..]),
-            false => (path.first(), path.rest()),
+        let (name, rest) = if self.pass.has_function(path.text()) {
+            (path.text(), &[][..])
+        } else {
+            (path.first(), path.rest())
         };
         if !self.pass.has_function(name) {
             return Ok(Found::Nothing);

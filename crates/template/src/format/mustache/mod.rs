@@ -45,9 +45,10 @@ impl MustacheFormat {
 
 impl TemplateFormat for MustacheFormat {
     fn name(&self) -> &'static str {
-        match self.escape_html {
-            false => "mustache",
-            true => "mustache-html",
+        if !self.escape_html {
+            "mustache"
+        } else {
+            "mustache-html"
         }
     }
 
@@ -104,14 +105,12 @@ fn escaped(literal: &str) -> String {
         let (before, after) = rest.split_at(start);
         let (run, after) = after.split_at(run);
         out.push_str(before);
-        match run.len() == 1 && !after.is_empty() {
-            true => out.push_str(run),
-            false => {
-                let around = format!(
-                    "{{{{=<{percents} {percents}>=}}}}{run}<{percents}={{{{ }}}}={percents}>"
-                );
-                out.push_str(&around);
-            }
+        if run.len() == 1 && !after.is_empty() {
+            out.push_str(run)
+        } else {
+            let around =
+                format!("{{{{=<{percents} {percents}>=}}}}{run}<{percents}={{{{ }}}}={percents}>");
+            out.push_str(&around);
         }
         rest = after;
     }

@@ -77,9 +77,10 @@ pub(super) fn of_float(float: f64, name: &'static str, spec: &Spec) -> Result<Nu
         '%' => float.abs() * 100.0,
         _ => float.abs(),
     };
-    let mut text = match size.is_finite() {
-        true => finite(size, kind, spec),
-        false => float_text(size),
+    let mut text = if size.is_finite() {
+        finite(size, kind, spec)
+    } else {
+        float_text(size)
     };
     if kind == '%' {
         text.push('%');
@@ -110,10 +111,13 @@ fn finite(size: f64, kind: char, spec: &Spec) -> String {
         }
         // Without a type and a precision it is `repr`; with one, like `g` with
         // at least one digit after the point.
-        'r' if spec.precision.is_none() => match spec.alternate {
-            true => with_point(float_text(size)),
-            false => float_text(size),
-        },
+        'r' if spec.precision.is_none() => {
+            if spec.alternate {
+                with_point(float_text(size))
+            } else {
+                float_text(size)
+            }
+        }
         'r' => general(size, digits.max(1), spec.alternate, true),
         _ => general(size, digits.max(1), spec.alternate, false),
     }
@@ -158,9 +162,12 @@ fn general(size: f64, precision: usize, alternate: bool, decimal: bool) -> Strin
     let (mantissa, power) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i64 = power.parse().unwrap_or(0);
     let limit = i64::try_from(precision).unwrap_or(i64::MAX) - i64::from(decimal);
-    let trimmed = |text: String, decimals: usize| match alternate {
-        true => filled(text, decimals, true),
-        false => without_zeros(&text).to_owned(),
+    let trimmed = |text: String, decimals: usize| {
+        if alternate {
+            filled(text, decimals, true)
+        } else {
+            without_zeros(&text).to_owned()
+        }
     };
     if exponent < -4 || exponent >= limit {
         let mantissa = trimmed(mantissa.to_owned(), precision - 1);
@@ -169,15 +176,17 @@ fn general(size: f64, precision: usize, alternate: bool, decimal: bool) -> Strin
     let decimals = precision.saturating_add_signed(isize::try_from(-1 - exponent).unwrap_or(0));
     let text = format!("{size:.*}", decimals.min(MOST_DIGITS));
     let text = trimmed(text, decimals);
-    match decimal && !text.contains('.') {
-        true => text + ".0",
-        false => text,
+    if decimal && !text.contains('.') {
+        text + ".0"
+    } else {
+        text
     }
 }
 
 fn without_zeros(digits: &str) -> &str {
-    match digits.contains('.') {
-        true => digits.trim_end_matches('0').trim_end_matches('.'),
-        false => digits,
+    if digits.contains('.') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        digits
     }
 }

@@ -27,9 +27,10 @@ pub(crate) fn float_text(float: f64) -> String {
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-4..16).contains(&exponent) {
         let plain = format!("{float}");
-        return match plain.contains('.') {
-            true => plain,
-            false => plain + ".0",
+        return if plain.contains('.') {
+            plain
+        } else {
+            plain + ".0"
         };
     }
     let sign = if exponent < 0 { '-' } else { '+' };
@@ -49,9 +50,10 @@ pub(crate) fn escaped_size(text: &str) -> usize {
 
 /// `repr(str)`.
 pub(crate) fn quote(text: &str, out: &mut String) {
-    let mark = match text.contains('\'') && !text.contains('"') {
-        true => '"',
-        false => '\'',
+    let mark = if text.contains('\'') && !text.contains('"') {
+        '"'
+    } else {
+        '\''
     };
     out.push(mark);
     for c in text.chars() {
@@ -72,9 +74,10 @@ pub(crate) fn quote(text: &str, out: &mut String) {
 pub(crate) fn ascii(repr: &str) -> String {
     let mut out = String::with_capacity(repr.len());
     for c in repr.chars() {
-        match c.is_ascii() {
-            true => out.push(c),
-            false => escape(c, &mut out),
+        if c.is_ascii() {
+            out.push(c)
+        } else {
+            escape(c, &mut out)
         }
     }
     out

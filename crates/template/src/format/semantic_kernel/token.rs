@@ -124,9 +124,10 @@ impl<'t> Lexer<'t> {
         let message = format!(
             "The {what} name '{name}' contains invalid characters. Only alphanumeric chars and underscore are allowed"
         );
-        let help = match name.contains('.') {
-            true => "there are no paths: give the inner value as a variable of its own",
-            false => "rename it, or write {{'{{'}} for braces that are text",
+        let help = if name.contains('.') {
+            "there are no paths: give the inner value as a variable of its own"
+        } else {
+            "rename it, or write {{'{{'}} for braces that are text"
         };
         Err(Problem::new(message, span).help(help))
     }

@@ -30,13 +30,14 @@ fn converted(text: &str, from: Language, to: Language, options: &ConvertOptions)
 fn written(language: Language, nodes: &Nodes, shapes: &Shape) -> Result<String, String> {
     let mut findings = Findings::new("tree", "");
     let text = write(language, nodes, shapes, &mut findings);
-    match findings.refused() {
-        false => Ok(text),
-        true => Err(findings
+    if !findings.refused() {
+        Ok(text)
+    } else {
+        Err(findings
             .into_sorted()
             .first()
             .map(ToString::to_string)
-            .unwrap_or_default()),
+            .unwrap_or_default())
     }
 }
 
@@ -45,9 +46,10 @@ fn tree(language: Language, text: &str, options: &ConvertOptions) -> Result<Node
     let mut findings = Findings::new("t", text);
     let nodes = read(language, &Source::new("t", text), options, &mut findings);
     let nodes = nodes.map_err(|found| format!("{found:?}"))?;
-    match findings.refused() {
-        false => Ok(nodes),
-        true => Err(format!("{:?}", findings.into_sorted())),
+    if !findings.refused() {
+        Ok(nodes)
+    } else {
+        Err(format!("{:?}", findings.into_sorted()))
     }
 }
 

@@ -139,9 +139,10 @@ fn nodes(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<Nodes>
 }
 
 fn node(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<Node> {
-    let text = match wanted.braces {
-        true => text().boxed(),
-        false => plain_text().boxed(),
+    let text = if wanted.braces {
+        text().boxed()
+    } else {
+        plain_text().boxed()
     };
     let print = select(match wanted.blocks {
         true if wanted.knows => {
@@ -155,15 +156,16 @@ fn node(wanted: Wanted, items: Vec<Item>, depth: usize) -> BoxedStrategy<Node> {
             .into(),
     });
     let print = print.prop_map(NodeKind::Print);
-    let kind = match wanted.blocks && depth > 0 {
-        false => prop_oneof![3 => text, 2 => print].boxed(),
-        true => prop_oneof![
+    let kind = if !(wanted.blocks && depth > 0) {
+        prop_oneof![3 => text, 2 => print].boxed()
+    } else {
+        prop_oneof![
             4 => text,
             3 => print,
             2 => condition(wanted, items.clone(), depth - 1),
             2 => each(wanted, items, depth - 1),
         ]
-        .boxed(),
+        .boxed()
     };
     kind.prop_map(|kind| Node::new(kind, Span::default()))
         .boxed()

@@ -36,9 +36,10 @@ async fn pieces_are_the_template_s_text_and_the_values_by_name() {
             let segments = rendered.segments(0);
             let name = row.format;
             let shown = (row.shown)(value);
-            let (literals, values) = match row.paths {
-                true => (vec!["Hi ", ", ", "!"], vec![&*shown, "K"]),
-                false => (vec!["Hi ", "!"], vec![&*shown]),
+            let (literals, values) = if row.paths {
+                (vec!["Hi ", ", ", "!"], vec![&*shown, "K"])
+            } else {
+                (vec!["Hi ", "!"], vec![&*shown])
             };
             assert_eq!(of_kind(&segments, SegmentKind::Literal), literals, "{name}");
             assert_eq!(of_kind(&segments, SegmentKind::Interp), values, "{name}");

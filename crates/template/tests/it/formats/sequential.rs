@@ -355,9 +355,10 @@ impl Writer<'_> {
             Condition::Or(all) => ("or", all),
         };
         let all: Vec<String> = all.iter().map(|it| self.condition(it)).collect();
-        match self.is("go") {
-            true => format!("({word} {})", all.join(" ")),
-            false => format!("({})", all.join(&format!(" {word} "))),
+        if self.is("go") {
+            format!("({word} {})", all.join(" "))
+        } else {
+            format!("({})", all.join(&format!(" {word} ")))
         }
     }
 

@@ -134,9 +134,10 @@ fn to_int(_: &mut Context<'_, '_>, arguments: &[GoValue]) -> Result {
 
 /// What is out of range becomes what the processors of the reference make of it.
 fn truncated(value: f64) -> i64 {
-    match value.abs() < 9_223_372_036_854_775_808.0 {
-        true => value as i64,
-        false => i64::MIN,
+    if value.abs() < 9_223_372_036_854_775_808.0 {
+        value as i64
+    } else {
+        i64::MIN
     }
 }
 

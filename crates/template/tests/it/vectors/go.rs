@@ -84,9 +84,10 @@ pub(super) fn run(text: &str) -> Result<Vec<Outcome>, String> {
 
 fn format(sprig: bool) -> GoFormat {
     let format = GoFormat::new().strict_functions(true);
-    match sprig {
-        true => format.with_sprig(),
-        false => format.with_functions(FUNCTIONS),
+    if sprig {
+        format.with_sprig()
+    } else {
+        format.with_functions(FUNCTIONS)
     }
 }
 

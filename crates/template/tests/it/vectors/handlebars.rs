@@ -54,9 +54,10 @@ fn declared_helper(declared: &Value, call: &mut HelperCall<'_>) -> Result<Answer
         }
         "block_repeat" => repeat(call),
         "block_if_eq" => {
-            match equal(call) {
-                true => call.body()?,
-                false => call.otherwise()?,
+            if equal(call) {
+                call.body()?
+            } else {
+                call.otherwise()?
             }
             Ok(Answer::Written)
         }

@@ -37,9 +37,10 @@ impl Glob {
                 name => segments.push(Segment::Name(name.chars().collect())),
             }
         }
-        match segments.is_empty() {
-            true => Err("it is empty".to_owned()),
-            false => Ok(Glob(segments)),
+        if segments.is_empty() {
+            Err("it is empty".to_owned())
+        } else {
+            Ok(Glob(segments))
         }
     }
 

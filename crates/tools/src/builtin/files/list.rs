@@ -197,9 +197,10 @@ impl<'w> Walk<'w> {
 
 /// What a file is, through a link if it stays in the workspace.
 fn of_file(folder: &Dir, name: &std::ffi::OsStr, metadata: Metadata) -> Option<Metadata> {
-    let metadata = match metadata.is_symlink() {
-        true => folder.metadata(name).ok()?,
-        false => metadata,
+    let metadata = if metadata.is_symlink() {
+        folder.metadata(name).ok()?
+    } else {
+        metadata
     };
     metadata.is_file().then_some(metadata)
 }

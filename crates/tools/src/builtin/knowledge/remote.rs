@@ -149,9 +149,10 @@ impl Remote {
                 most: least("max_calls_per_conversation", default.most),
                 free: least("exempt_calls_before_check", default.free),
             },
-            searchable: match items.is_empty() {
-                true => collections.to_vec(),
-                false => searchable,
+            searchable: if items.is_empty() {
+                collections.to_vec()
+            } else {
+                searchable
             },
         })
     }

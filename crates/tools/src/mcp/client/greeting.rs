@@ -263,9 +263,10 @@ impl<T> Shared<T> {
 impl Failure {
     fn remembered(&self, now: Instant) -> ToolError {
         let next = self.retry_at.saturating_duration_since(now);
-        let next = match next.is_zero() {
-            true => "it is being tried again".to_owned(),
-            false => format!("it is tried again after {} s more", next.as_secs() + 1),
+        let next = if next.is_zero() {
+            "it is being tried again".to_owned()
+        } else {
+            format!("it is tried again after {} s more", next.as_secs() + 1)
         };
         ToolError {
             message: format!("{} ({next})", self.error.message),

@@ -194,9 +194,10 @@ impl McpTool {
     }
 
     fn result(&self, result: CallToolResult, shows: bool) -> Result<ToolAnswer, ToolError> {
-        let mut images = match shows && result.is_error != Some(true) {
-            true => pictures(&result.content),
-            false => Vec::new(),
+        let mut images = if shows && result.is_error != Some(true) {
+            pictures(&result.content)
+        } else {
+            Vec::new()
         };
         let size: usize = images.iter().map(|image| image.url.len()).sum();
         if size > self.server.response_bytes {

@@ -63,9 +63,10 @@ impl Item {
                 json!({"id": id, "type": "message", "status": status, "role": "assistant", "content": content})
             }
             Kind::Reasoning(encrypted) => {
-                let summary = match self.text.is_empty() {
-                    true => Vec::new(),
-                    false => vec![self.part(&self.text)],
+                let summary = if self.text.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![self.part(&self.text)]
                 };
                 let mut item = json!({"id": id, "type": "reasoning", "summary": summary});
                 if let Some(encrypted) = encrypted {

@@ -123,9 +123,10 @@ pub(super) async fn forget(call: &Call, id: &str) -> Result<(), ApiError> {
     given(id)?;
     let session = call.who().session_of(id);
     let removed = agents.parts().sessions.remove(&session).await;
-    match removed.map_err(ServiceError::Store)? {
-        true => Ok(()),
-        false => Err(unknown(id)),
+    if removed.map_err(ServiceError::Store)? {
+        Ok(())
+    } else {
+        Err(unknown(id))
     }
 }
 
@@ -135,9 +136,10 @@ const LONGEST_ID: usize = 128;
 /// Whether an id may be one of ours; a store of sessions refuses to look for others.
 fn given(id: &str) -> Result<(), ApiError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    match (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(plain) {
-        true => Ok(()),
-        false => Err(unknown(id)),
+    if (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(plain) {
+        Ok(())
+    } else {
+        Err(unknown(id))
     }
 }
 

@@ -283,15 +283,14 @@ impl Grammar {
     pub(super) fn query(&mut self) -> String {
         self.depth = 1 + self.dice.below(3);
         self.aliases.clear();
-        let with = match self.dice.is(12) {
-            true => {
-                let name = self.name();
-                let columns = self.columns(30);
-                let inner = self.select();
-                self.aliases.push(name.clone());
-                format!("WITH {name}{columns} AS ({inner}) ")
-            }
-            false => String::new(),
+        let with = if self.dice.is(12) {
+            let name = self.name();
+            let columns = self.columns(30);
+            let inner = self.select();
+            self.aliases.push(name.clone());
+            format!("WITH {name}{columns} AS ({inner}) ")
+        } else {
+            String::new()
         };
         let mut text = with + &self.select();
         if self.dice.is(6) {
@@ -307,9 +306,10 @@ impl Grammar {
     fn select(&mut self) -> String {
         let kept = self.aliases.len();
         // What FROM says is known before what is selected.
-        let from = match self.dice.is(90) {
-            true => format!(" FROM {}", self.from()),
-            false => String::new(),
+        let from = if self.dice.is(90) {
+            format!(" FROM {}", self.from())
+        } else {
+            String::new()
         };
         let mut items = vec![self.item()];
         if self.dice.is(12) {
@@ -328,9 +328,10 @@ impl Grammar {
 
     fn item(&mut self) -> String {
         let expression = self.expression();
-        match self.dice.is(20) {
-            true => format!("{expression} AS {}", self.name()),
-            false => expression,
+        if self.dice.is(20) {
+            format!("{expression} AS {}", self.name())
+        } else {
+            expression
         }
     }
 
@@ -346,9 +347,10 @@ impl Grammar {
     }
 
     fn alias(&mut self) -> String {
-        match self.aliases.is_empty() || self.dice.is(3) {
-            true => self.name(),
-            false => self.aliases[self.dice.below(self.aliases.len())].clone(),
+        if self.aliases.is_empty() || self.dice.is(3) {
+            self.name()
+        } else {
+            self.aliases[self.dice.below(self.aliases.len())].clone()
         }
     }
 
@@ -366,12 +368,14 @@ impl Grammar {
     }
 
     fn columns(&mut self, percent: usize) -> String {
-        match self.dice.is(percent) {
-            false => String::new(),
-            true => match self.dice.is(95) {
-                true => format!("({})", self.name()),
-                false => format!("({}, {})", self.name(), self.name()),
-            },
+        if !self.dice.is(percent) {
+            String::new()
+        } else {
+            if self.dice.is(95) {
+                format!("({})", self.name())
+            } else {
+                format!("({}, {})", self.name(), self.name())
+            }
         }
     }
 

@@ -85,9 +85,10 @@ impl<'a> Executor<'a, '_, '_> {
             if matches!(value, Item::Pending) {
                 let effects = self.compiled.has_effects();
                 let mut rest = arguments.iter().skip(i + 1);
-                return match rest.any(|node| super::skip::node_lasts(node, effects)) {
-                    true => Err(self.pass.stop()),
-                    false => Ok(Item::Pending),
+                return if rest.any(|node| super::skip::node_lasts(node, effects)) {
+                    Err(self.pass.stop())
+                } else {
+                    Ok(Item::Pending)
                 };
             }
             if value.is_true() == decisive {
@@ -215,9 +216,10 @@ impl<'a> Executor<'a, '_, '_> {
         }
         if hole {
             self.values.truncate(base);
-            return match self.lasts(function) {
-                true => Err(self.pass.stop()),
-                false => Ok(Item::Pending),
+            return if self.lasts(function) {
+                Err(self.pass.stop())
+            } else {
+                Ok(Item::Pending)
             };
         }
         let includes = function.effect == Effect::Includes;
@@ -504,9 +506,10 @@ impl<'a> Executor<'a, '_, '_> {
             Item::Missing => Err(self.fail(format!("invalid value; expected {go_type}"))),
             _ if item.stands_in() => {
                 let meant = item.meant();
-                Ok(match meant.go_type() == Some(go_type) {
-                    true => meant,
-                    false => Item::own(GoValue::zero(go_type)),
+                Ok(if meant.go_type() == Some(go_type) {
+                    meant
+                } else {
+                    Item::own(GoValue::zero(go_type))
                 })
             }
             _ if item.go_type() == Some(go_type) => Ok(item),

@@ -305,9 +305,10 @@ fn hexadecimal_fraction(out: &mut Vec<u8>, fraction: u64, digits: usize, upper: 
     }
     let shown = digits.min(15);
     let value = fraction >> (64 - 4 * shown);
-    let _ = match upper {
-        true => write!(out, ".{value:0shown$X}"),
-        false => write!(out, ".{value:0shown$x}"),
+    let _ = if upper {
+        write!(out, ".{value:0shown$X}")
+    } else {
+        write!(out, ".{value:0shown$x}")
     };
     out.resize(out.len() + digits - shown, b'0');
 }

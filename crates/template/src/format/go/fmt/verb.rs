@@ -178,9 +178,10 @@ impl Printer {
 
     /// A nil in a container; the verb does not matter.
     fn nil(&self, sink: &mut Sink<'_>) {
-        sink.write(match self.spec.go_syntax {
-            true => b"interface {}(nil)",
-            false => b"<nil>",
+        sink.write(if self.spec.go_syntax {
+            b"interface {}(nil)"
+        } else {
+            b"<nil>"
         });
     }
 
@@ -268,9 +269,10 @@ impl Printer {
     }
 
     fn map(&self, sink: &mut Sink<'_>, entries: &Entries<'_>, depth: u32) {
-        let go_type = match self.spec.go_syntax {
-            true => entries.go_type().to_string(),
-            false => String::new(),
+        let go_type = if self.spec.go_syntax {
+            entries.go_type().to_string()
+        } else {
+            String::new()
         };
         self.open(sink, &go_type, b"map[");
         entries.each(|index, key, value| {

@@ -84,9 +84,10 @@ impl Decimal {
 
     /// Both with the smaller exponent, so far as the digits fit.
     fn aligned(self, other: Decimal) -> (Decimal, Decimal) {
-        let (mut large, mut small) = match self.exponent >= other.exponent {
-            true => (self, other),
-            false => (other, self),
+        let (mut large, mut small) = if self.exponent >= other.exponent {
+            (self, other)
+        } else {
+            (other, self)
         };
         while large.exponent > small.exponent {
             if let Some(digits) = large.digits.checked_mul(10).filter(fits) {

@@ -81,9 +81,12 @@ fn min(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
 
 /// In Go the largest of a NaN and a number is NaN, in Rust it is the number.
 fn extreme(args: &[GoValue], pick: fn(f64, f64) -> f64) -> GoValue {
-    let pick = |a: f64, b: f64| match a.is_nan() || b.is_nan() {
-        true => f64::NAN,
-        false => pick(a, b),
+    let pick = |a: f64, b: f64| {
+        if a.is_nan() || b.is_nan() {
+            f64::NAN
+        } else {
+            pick(a, b)
+        }
     };
     GoValue::Float(args.iter().map(to_float).reduce(pick).unwrap_or(0.0))
 }
@@ -110,9 +113,10 @@ fn round(_: &mut Context<'_, '_>, args: &[GoValue]) -> Outcome {
     let places = args::int(args, 1).clamp(-400, 400);
     let power = 10_f64.powi(i32::try_from(places).unwrap_or(0));
     let digit = power * to_float(&args::value(args, 0));
-    let rounded = match digit.fract() >= up_from {
-        true => digit.ceil(),
-        false => digit.floor(),
+    let rounded = if digit.fract() >= up_from {
+        digit.ceil()
+    } else {
+        digit.floor()
     };
     Ok((rounded / power).into())
 }

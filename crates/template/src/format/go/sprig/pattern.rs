@@ -167,9 +167,10 @@ impl<'a> Rewriter<'a> {
             return Err(format!("invalid named capture: `{head}`"));
         }
         let digit = name.starts_with(|c: char| c.is_ascii_digit());
-        match digit || self.names.contains(&name) {
-            true => self.out.push('('),
-            false => self.out.push_str(head),
+        if digit || self.names.contains(&name) {
+            self.out.push('(')
+        } else {
+            self.out.push_str(head)
         }
         self.names.push(name);
         self.groups.push(at);

@@ -68,9 +68,10 @@ pub(super) fn abbreviate(text: &[u8], offset: i64, width: i64) -> Vec<u8> {
     }
     if offset < last {
         let body = &text[offset..];
-        let body = match body.len() > room {
-            true => [&body[..room - 3], b"..."].concat(),
-            false => body.to_vec(),
+        let body = if body.len() > room {
+            [&body[..room - 3], b"..."].concat()
+        } else {
+            body.to_vec()
         };
         return [b"...", &body[..]].concat();
     }

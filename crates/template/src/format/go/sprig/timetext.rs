@@ -76,9 +76,10 @@ fn fraction(out: &mut String, nanoseconds: i32, digits: usize, trimmed: bool, se
     let all = format!("{nanoseconds:09}");
     let zeros = "0".repeat(digits.saturating_sub(9).min(64));
     let shown = format!("{}{zeros}", &all[..digits.min(9)]);
-    let shown = match trimmed {
-        true => shown.trim_end_matches('0'),
-        false => &shown,
+    let shown = if trimmed {
+        shown.trim_end_matches('0')
+    } else {
+        &shown
     };
     if !shown.is_empty() {
         out.push_str(separator);
@@ -90,21 +91,20 @@ fn fraction(out: &mut String, nanoseconds: i32, digits: usize, trimmed: bool, se
 fn zone_name(time: &Zoned) -> String {
     let zone = time.time_zone().to_offset_info(time.timestamp());
     let name = zone.abbreviation();
-    match name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        true => name.to_owned(),
-        false => {
-            let mut out = String::new();
-            let seconds = time.offset().seconds();
-            let whole_hours = seconds % 3600 == 0;
-            let field = Field::Offset {
-                z: false,
-                colon: false,
-                minutes: !whole_hours,
-                seconds: false,
-            };
-            write_offset(&mut out, seconds, field);
-            out
-        }
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name.to_owned()
+    } else {
+        let mut out = String::new();
+        let seconds = time.offset().seconds();
+        let whole_hours = seconds % 3600 == 0;
+        let field = Field::Offset {
+            z: false,
+            colon: false,
+            minutes: !whole_hours,
+            seconds: false,
+        };
+        write_offset(&mut out, seconds, field);
+        out
     }
 }
 
@@ -343,9 +343,10 @@ impl<'a> Reader<'a> {
             return trimmed.then_some(());
         }
         let found = self.rest[1..].bytes().take_while(u8::is_ascii_digit);
-        let count = match trimmed {
-            true => found.count(),
-            false => found.take(digits).count(),
+        let count = if trimmed {
+            found.count()
+        } else {
+            found.take(digits).count()
         };
         if !trimmed && count < digits {
             return None;

@@ -152,9 +152,10 @@ impl Evaluator<'_, '_> {
         if let Some(function) = self.function(name)? {
             return Ok(printed(self.call_bound(&function, call, scope)?));
         }
-        match self.compiled.strict {
-            true => Err(self.missing(&call.path)),
-            false => Ok(Printed::Value(Val::Undefined)),
+        if self.compiled.strict {
+            Err(self.missing(&call.path))
+        } else {
+            Ok(Printed::Value(Val::Undefined))
         }
     }
 
@@ -170,12 +171,13 @@ impl Evaluator<'_, '_> {
     /// Calls a late-bound function.
     pub(super) fn late(&mut self, call: &Call, scope: &Scope<'_>) -> Result<Called, Stop> {
         let name = call.path.parts.join(".");
-        let function = match self.pass.has_function(&name) {
-            true => name,
-            false => match self.function(&name)? {
+        let function = if self.pass.has_function(&name) {
+            name
+        } else {
+            match self.function(&name)? {
                 Some(function) => function,
                 None => return Err(self.unknown(&name)),
-            },
+            }
         };
         if call.positional.is_empty() && call.named.is_empty() {
             return self.call_bound(&function, call, scope);
@@ -252,9 +254,10 @@ impl Evaluator<'_, '_> {
             let value = self.argument(expr, scope, &mut hole)?;
             given.named.push((name.clone(), value));
         }
-        match hole {
-            true => Err(Stop::Suspended),
-            false => Ok(given),
+        if hole {
+            Err(Stop::Suspended)
+        } else {
+            Ok(given)
         }
     }
 

@@ -88,9 +88,10 @@ impl<'e, 'p> Evaluator<'e, 'p> {
         if self.levels > MAX_LEVELS {
             return Err(self.pass.limit(Limit::Nesting));
         }
-        let done = match body.inlines {
-            true => self.with_inlines(body, scope, outer),
-            false => self.nodes(&body.nodes, scope),
+        let done = if body.inlines {
+            self.with_inlines(body, scope, outer)
+        } else {
+            self.nodes(&body.nodes, scope)
         };
         self.levels -= 1;
         done

@@ -70,9 +70,10 @@ impl<'e> Evaluator<'e, '_> {
             Some(expr) => self.value(expr, scope)?,
             None => scope.context.value.into(),
         };
-        let context = match partial.named.is_empty() {
-            true => context,
-            false => Val::Made(self.merged(&context, partial, scope)?),
+        let context = if partial.named.is_empty() {
+            context
+        } else {
+            Val::Made(self.merged(&context, partial, scope)?)
         };
         self.partials += 1;
         if self.partials > self.pass.limits().nesting {
@@ -250,9 +251,10 @@ impl<'e> Evaluator<'e, '_> {
             table.insert(name.clone(), value.get().cloned().unwrap_or_default());
         }
         let merged = Value::Map(Map::new(table));
-        match merged.depth() > quillet_core::value::MAX_DEPTH {
-            true => Err(self.pass.limit(Limit::ValueDepth)),
-            false => Ok(merged),
+        if merged.depth() > quillet_core::value::MAX_DEPTH {
+            Err(self.pass.limit(Limit::ValueDepth))
+        } else {
+            Ok(merged)
         }
     }
 }

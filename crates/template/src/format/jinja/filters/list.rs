@@ -192,9 +192,10 @@ fn keep(
         return e.list(Sort::Iterator, Vec::new());
     }
     let skip = usize::from(by_attribute);
-    let attribute = match by_attribute {
-        true => Some(given.need(0, "attribute")?.clone()),
-        false => None,
+    let attribute = if by_attribute {
+        Some(given.need(0, "attribute")?.clone())
+    } else {
+        None
     };
     let test = match given.positional.get(skip) {
         None => None,

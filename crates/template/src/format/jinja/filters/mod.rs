@@ -152,9 +152,10 @@ fn default(_: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Va
 /// `&` and `'`, writes ASCII only, and sorts keys.
 fn tojson(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -> Result<Value, Stop> {
     let plain = !e.compiled.preset.is_hugging_face();
-    let (names, indent_at): (&[&str], _) = match plain {
-        true => (&["indent"], 0),
-        false => (&["ensure_ascii", "indent", "separators", "sort_keys"], 1),
+    let (names, indent_at): (&[&str], _) = if plain {
+        (&["indent"], 0)
+    } else {
+        (&["ensure_ascii", "indent", "separators", "sort_keys"], 1)
     };
     given.check("tojson", names)?;
     let indent = indent(e, given.get(indent_at, "indent"))?;

@@ -123,9 +123,10 @@ pub(super) fn filesizeformat(
     };
     let binary = given.flag(0, "binary", false);
     let base: f64 = if binary { 1024.0 } else { 1000.0 };
-    let units = match binary {
-        true => ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"],
-        false => ["kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"],
+    let units = if binary {
+        ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"]
+    } else {
+        ["kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"]
     };
     if bytes == 1.0 {
         return Ok("1 Byte".into());

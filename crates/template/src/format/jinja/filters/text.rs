@@ -158,9 +158,10 @@ pub(super) fn truncate(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) 
         return Ok(Value::Str(text));
     }
     let kept: String = text.chars().take(length - end_length).collect();
-    let kept = match given.flag(1, "killwords", false) {
-        true => &*kept,
-        false => kept.rsplit_once(' ').map_or(&*kept, |(words, _)| words),
+    let kept = if given.flag(1, "killwords", false) {
+        &*kept
+    } else {
+        kept.rsplit_once(' ').map_or(&*kept, |(words, _)| words)
     };
     Ok((kept.to_owned() + end).into())
 }
@@ -216,9 +217,10 @@ fn quoted(text: &str, safe: &[u8]) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
         let plain = byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) || safe.contains(&byte);
-        match plain {
-            true => out.push(char::from(byte)),
-            false => out.push_str(&format!("%{byte:02X}")),
+        if plain {
+            out.push(char::from(byte))
+        } else {
+            out.push_str(&format!("%{byte:02X}"))
         }
     }
     out
@@ -320,10 +322,9 @@ pub(super) fn xmlattr(e: &mut Evaluator<'_, '_>, value: &Value, given: &Given) -
         parts.push(format!("{key}=\"{value}\""));
     }
     let joined = parts.join(" ");
-    Ok(
-        match given.flag(0, "autospace", true) && !joined.is_empty() {
-            true => format!(" {joined}").into(),
-            false => joined.into(),
-        },
-    )
+    Ok(if given.flag(0, "autospace", true) && !joined.is_empty() {
+        format!(" {joined}").into()
+    } else {
+        joined.into()
+    })
 }

@@ -35,9 +35,12 @@ fn is_reference(text: &str) -> bool {
         Some(rest) => (true, rest),
         None => (false, text),
     };
-    let is_part = |b: &u8| match digits {
-        true => b.is_ascii_digit(),
-        false => b.is_ascii_alphabetic(),
+    let is_part = |b: &u8| {
+        if digits {
+            b.is_ascii_digit()
+        } else {
+            b.is_ascii_alphabetic()
+        }
     };
     let length = rest.bytes().take(64).take_while(is_part).count();
     length > 0 && rest.as_bytes().get(length) == Some(&b';')
@@ -176,10 +179,11 @@ pub(super) fn of_base64(
 fn decoded(text: &str, safe: bool) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
-    let whole = match safe && padding == 0 {
+    let whole = if safe && padding == 0 {
         // Addresses leave the padding out.
-        true => digits.len() % 4 != 1,
-        false => text.len().is_multiple_of(4) && padding < 3,
+        digits.len() % 4 != 1
+    } else {
+        text.len().is_multiple_of(4) && padding < 3
     };
     if !whole || digits.len() % 4 == 1 {
         return None;

@@ -48,9 +48,10 @@ pub(super) fn size(e: &mut Evaluator<'_, '_>, input: &Value, _: &[Value]) -> Res
 
 fn join(e: &mut Evaluator<'_, '_>, input: &Value, given: &[Value]) -> Result<Value, Stop> {
     let items = items(e, input)?;
-    let between = match given.is_empty() {
-        true => " ".into(),
-        false => text(e, given, 0)?,
+    let between = if given.is_empty() {
+        " ".into()
+    } else {
+        text(e, given, 0)?
     };
     let weight: usize = items.iter().map(Data::weight).sum();
     e.charge(weight.saturating_add(between.len().saturating_mul(items.len())))?;
@@ -155,9 +156,10 @@ fn sort(
     if items.len() < 2 {
         // What is not compared with anything is not looked into.
         let has_none = |item: &Data| matches!(item, Data::Null | Data::Bool(_) | Data::Float(_));
-        return match key.is_some() && items.first().is_some_and(has_none) {
-            true => Ok(Value::NIL),
-            false => made(e, items),
+        return if key.is_some() && items.first().is_some_and(has_none) {
+            Ok(Value::NIL)
+        } else {
+            made(e, items)
         };
     }
     let mut keyed = Vec::with_capacity(items.len());
@@ -169,13 +171,12 @@ fn sort(
                 None => return Ok(Value::NIL),
             },
         };
-        let key = match natural && !matches!(key, Data::Null) {
-            true => {
-                let text = e.text(&Value::Data(key))?;
-                e.charge(text.len())?;
-                Data::from(text.to_ascii_lowercase())
-            }
-            false => key,
+        let key = if natural && !matches!(key, Data::Null) {
+            let text = e.text(&Value::Data(key))?;
+            e.charge(text.len())?;
+            Data::from(text.to_ascii_lowercase())
+        } else {
+            key
         };
         keyed.push((key, item));
     }

@@ -75,9 +75,10 @@ fn bound(
 ) -> Result<Value, Stop> {
     let both = of(input).and_then(|one| Ok((one, argument(given)?)));
     let result = both.map(|(one, bound)| {
-        let passes = match above {
-            true => number::is_greater(one, bound),
-            false => number::is_greater(bound, one),
+        let passes = if above {
+            number::is_greater(one, bound)
+        } else {
+            number::is_greater(bound, one)
         };
         if passes { bound } else { one }
     });

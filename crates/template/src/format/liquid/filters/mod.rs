@@ -141,9 +141,10 @@ fn default(_: &mut Evaluator<'_, '_>, input: &Value, arguments: &[Value]) -> Res
     let allows_false = options
         .and_then(|options| options.get("allow_false"))
         .is_some_and(|value| Value::Data(value.clone()).is_true());
-    let absent = match allows_false {
-        true => input.is_nil(),
-        false => !input.is_true(),
+    let absent = if allows_false {
+        input.is_nil()
+    } else {
+        !input.is_true()
     };
     if !absent && !operand::is_empty(input) {
         return Ok(input.clone());
@@ -229,8 +230,9 @@ fn flatten(e: &mut Evaluator<'_, '_>, list: &[Data], flat: &mut Vec<Data>) -> Re
 fn made(e: &mut Evaluator<'_, '_>, items: Vec<Data>) -> Result<Value, Stop> {
     e.charge(items.len() * VALUE_SIZE)?;
     let list = Data::from(items);
-    match list.depth() > quillet_core::value::MAX_DEPTH {
-        true => Err(e.pass.limit(crate::Limit::ValueDepth)),
-        false => Ok(Value::Data(list)),
+    if list.depth() > quillet_core::value::MAX_DEPTH {
+        Err(e.pass.limit(crate::Limit::ValueDepth))
+    } else {
+        Ok(Value::Data(list))
     }
 }

@@ -12,12 +12,13 @@ pub(super) fn parse(text: &str) -> ChatPrompt {
         return unstructured(text);
     };
     let messages: Vec<ChatMessage> = root.elements().filter_map(read).collect();
-    match messages.is_empty() {
-        true => unstructured(text),
-        false => ChatPrompt {
+    if messages.is_empty() {
+        unstructured(text)
+    } else {
+        ChatPrompt {
             messages,
             structured: true,
-        },
+        }
     }
 }
 

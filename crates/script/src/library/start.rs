@@ -88,7 +88,7 @@ fn nothing(what: &str, library: &dyn Library) -> ScriptError {
     let ids = library.ids();
     let found = match nearest(what, ids.iter().map(String::as_str)) {
         Some(id) => found.help(format!("did you mean {id}?")),
-        None => found.help("give a file, a folder of a package, or an id and its folder with -s"),
+        None => found.help("give a file, a folder of a package, or an id and its folder with -I"),
     };
     ScriptError::new(ErrorKind::NotFound, found)
 }

@@ -220,10 +220,13 @@ impl<'a> Layout<'a> {
     /// The indentation of a new line that the token begins, if it begins one.
     fn line_before(&mut self, i: usize, word: &str) -> Option<usize> {
         let before = self.word_before().to_owned();
-        let opens = self
-            .pieces
-            .get(i + 1)
-            .is_some_and(|next| next.word == "(" && !next.apart);
+        // `LEFT(` is a function, `LEFT JOIN` is none. A bracket that is going to stand apart from its
+        // word (`JOIN (`) says nothing of that, or a second layout would decide otherwise.
+        let opens = !words::stands_apart(word)
+            && self
+                .pieces
+                .get(i + 1)
+                .is_some_and(|next| next.word == "(" && !next.apart);
         let below = self
             .pieces
             .get(i)

@@ -181,6 +181,21 @@ fn pieces() -> impl Strategy<Value = String> {
     })
 }
 
+#[test]
+fn a_bracket_that_touches_a_join_is_no_call() {
+    for (sql, laid) in [
+        ("select from join(", "SELECT\nFROM\nJOIN ("),
+        (
+            "select a from t join(select 1) x on left(a,1) = b",
+            "SELECT a\nFROM t\nJOIN (\n  SELECT 1\n) x ON LEFT(a, 1) = b",
+        ),
+    ] {
+        for dialect in Dialect::ALL {
+            assert_eq!(format(sql, dialect).unwrap(), laid, "{dialect:?}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn laying_out_twice_is_laying_out_once_and_nothing_is_lost(sql in pieces()) {

@@ -192,8 +192,8 @@ errors! {
     RenderBrokenTool "render.broken_tool" 400 Template no "mend the tool's definition";
     /// A variable would begin a message where none may.
     RenderStrictVariable "render.strict_variable" 400 Template no "take the line that begins a message out of the value";
-    /// A tool failed, and has no default.
-    RenderCallFailed "render.call_failed" 500 Template no "give the tool a default, or mend what it calls";
+    /// A call could not be made: a name that is computed names no usable tool, or a script cannot be read.
+    RenderCallFailed "render.call_failed" 500 Template no "mend the name, or the tool or script that it names";
     /// The template cannot be evaluated with these values.
     RenderExecution "render.execution" 500 Template no "mend the template or the value at `line` and `column`";
     /// A render took longer than `render.time_ms`.

@@ -154,7 +154,8 @@ impl<'a> Jobs<'a> {
             let failed = answer.is_err();
             wanted |= self.answered(index, answer, entries);
             if failed {
-                // The render ends with it: nobody waits for the others.
+                // The render ends with it: nobody waits for the others. In the prompt service a tool
+                // that fails does not come here, for its default has taken its place.
                 self.running.clear();
                 self.next = self.jobs.len();
                 break;

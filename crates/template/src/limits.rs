@@ -40,6 +40,7 @@ pub struct Limits {
     /// Late-bound calls that run at the same time. Default 64.
     pub concurrency: usize,
     /// Wall time of the whole render, calls included. Default 500 ms, as ai-prompt-shell documents.
+    /// The service's setting is `render.time_ms`.
     pub time: Duration,
 }
 

@@ -162,3 +162,21 @@ async fn waits_double_with_jitter() {
         assert!((0.5..=1.0).contains(&part), "{wait:?} of {whole} s");
     }
 }
+
+/// What passes by itself is known by its status on every wire, whatever the body says or lacks.
+#[test]
+fn the_same_statuses_pass_on_every_wire() {
+    for name in ["openai-chat", "openai-responses", "anthropic", "gemini"] {
+        let wire = crate::transcripts::wire(name).unwrap();
+        for body in ["", "<html>busy</html>", "{}"] {
+            for status in [408, 409, 429, 500, 502, 503, 504, 529] {
+                let kind = wire.refusal(status, body).kind;
+                assert!(kind.retryable(), "{name}: {status} {body:?} is {kind:?}");
+            }
+            for status in [400, 401, 403, 404, 422] {
+                let kind = wire.refusal(status, body).kind;
+                assert!(!kind.retryable(), "{name}: {status} {body:?} is {kind:?}");
+            }
+        }
+    }
+}

@@ -59,6 +59,8 @@ fn kind(code: &str, status: Option<u16>, message: &str) -> ModelErrorKind {
         (_, 413) => ModelErrorKind::ContextLength,
         (_, 429) => ModelErrorKind::RateLimited,
         (_, 529) => ModelErrorKind::Overloaded,
+        // A conflict passes, as a failure of the provider may.
+        (_, 409) => ModelErrorKind::Provider,
         (_, 300..=499) => ModelErrorKind::Refused,
         _ => ModelErrorKind::Provider,
     }

@@ -87,6 +87,8 @@ fn kind_of_status(status: u16, message: &str) -> ModelErrorKind {
         408 | 504 => ModelErrorKind::Timeout,
         429 => ModelErrorKind::RateLimited,
         503 => ModelErrorKind::Overloaded,
+        // A conflict passes, as a failure of the provider may.
+        409 => ModelErrorKind::Provider,
         300..=498 => ModelErrorKind::Refused,
         _ => ModelErrorKind::Provider,
     }

@@ -146,6 +146,8 @@ errors! {
     AuthMissing "auth.missing" 401 _ no "send `Authorization: Bearer TOKEN`";
     /// The token is not one of this service's.
     AuthRefused "auth.refused" 401 _ no "send one of server.tokens";
+    /// The token does not have the right that this needs.
+    AuthForbidden "auth.forbidden" 403 Refused no "use a token that has the right for that id";
     /// A page of another origin asks.
     BrowserOrigin "browser.origin" 403 _ no "add the page's origin to server.origins";
     /// `Host` names something that is not this server.
@@ -212,6 +214,24 @@ errors! {
     StoreConfiguration "store.configuration" 500 Usage no "mend the setting that the message names";
     /// What is stored is not what it should be.
     StoreCorrupt "store.corrupt" 500 Failure no "write the entry that the message names again";
+}
+"history.md" {
+    /// Somebody else has written since: nothing was changed.
+    HistoryConflict "history.conflict" 412 Failure no "read it again, and write what is wanted on top of that";
+    /// There is no such version.
+    HistoryVersion "history.version" 404 Failure no "ask for a version that the message or the list of versions names";
+    /// There is no such label.
+    HistoryLabel "history.label" 404 Failure no "use a label that the message names, or set it";
+    /// A label's name or target cannot be stored, or an id's mark cannot be read.
+    HistoryMark "history.mark" 400 Usage no "write ID@LABEL, ID@NUMBER or ID@sha256:DIGITS";
+    /// The label is protected, and the caller may not promote.
+    HistoryProtected "history.protected" 403 Refused no "use a token that has the right promote";
+    /// The store keeps no history.
+    HistoryNone "history.none" 501 Failure no "use a store of memory:, dir:, sqlite: or redis:";
+    /// A file of histories cannot be read.
+    HistoryImport "history.import" 400 Failure no "import a file that quillet export has written";
+    /// The definition is broken, and nobody said that this is all right.
+    HistoryBroken "history.broken" 422 Template no "mend what the diagnostics name, or write it with ?broken=allow";
 }
 "install.md" {
     /// This build was made without the part.

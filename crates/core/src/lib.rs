@@ -21,6 +21,7 @@ pub mod chat;
 pub mod clock;
 pub mod diagnostic;
 pub mod error_code;
+pub mod history;
 pub mod json;
 pub mod knowledge;
 pub mod message;

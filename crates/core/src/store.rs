@@ -12,6 +12,7 @@ use futures_core::Stream;
 use serde::Serialize;
 
 use crate::build::Missing;
+use crate::history::History;
 use crate::{BoxFuture, Diagnostic, ErrorCode};
 
 /// The kind of a stored entry.
@@ -30,17 +31,20 @@ pub enum Kind {
     Agent,
     /// A connection to a database that is asked questions.
     Database,
+    /// The labels of a definition of another kind; see [`crate::history`].
+    Label,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [Kind; 7] = [
         Kind::Extension,
         Kind::Prompt,
         Kind::Environ,
         Kind::Tool,
         Kind::Agent,
         Kind::Database,
+        Kind::Label,
     ];
 
     /// What people call an entry of it.
@@ -53,7 +57,28 @@ impl Kind {
             Kind::Tool => "tool",
             Kind::Agent => "agent",
             Kind::Database => "database",
+            Kind::Label => "labels",
         }
+    }
+
+    /// The word for it in keys, addresses and logs.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Extension => "extension",
+            Kind::Prompt => "prompt",
+            Kind::Environ => "environ",
+            Kind::Tool => "tool",
+            Kind::Agent => "agent",
+            Kind::Database => "database",
+            Kind::Label => "label",
+        }
+    }
+
+    /// Whether its entries are definitions, whose versions are kept.
+    #[must_use]
+    pub fn has_versions(self) -> bool {
+        !matches!(self, Kind::Environ | Kind::Label)
     }
 }
 
@@ -238,6 +263,11 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// How it is at this moment; answers at once, from what is known.
     fn health(&self) -> Health;
+
+    /// The history of its definitions, if it keeps one.
+    fn history(&self) -> Option<&dyn History> {
+        None
+    }
 }
 
 /// The kind of a [`StoreError`].
@@ -253,6 +283,10 @@ pub enum StoreErrorKind {
     Corrupt,
     /// This build cannot speak to it.
     Missing,
+    /// Something is not what the writer took for granted: somebody else was first.
+    Conflict,
+    /// There is no version of that number.
+    NoVersion,
 }
 
 impl StoreErrorKind {
@@ -265,6 +299,8 @@ impl StoreErrorKind {
             StoreErrorKind::Configuration => ErrorCode::StoreConfiguration,
             StoreErrorKind::Corrupt => ErrorCode::StoreCorrupt,
             StoreErrorKind::Missing => ErrorCode::FeatureMissing,
+            StoreErrorKind::Conflict => ErrorCode::HistoryConflict,
+            StoreErrorKind::NoVersion => ErrorCode::HistoryVersion,
         }
     }
 }

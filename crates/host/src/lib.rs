@@ -19,6 +19,7 @@
 
 pub mod agent;
 pub mod counters;
+pub mod definitions;
 mod mcp;
 mod otlp;
 pub mod script;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quillet_core::store::{Entry, Key};
+use quillet_core::store::{Entry, Key, Kind};
 use quillet_core::tool::ToolBuilder;
 use quillet_core::{Diagnostic, Severity};
 use quillet_template::{CompileOptions, Source};
@@ -78,8 +78,29 @@ impl Builder {
             Some(script) => script,
             None => Prompt::parse(id, source, text),
         };
+        self.resolved(
+            read.map(|(prompt, found)| (Arc::new(prompt), found)),
+            snapshot,
+        )
+    }
+
+    pub(crate) fn check(&self, kind: Kind, entry: &Entry, snapshot: &Snapshot) -> Vec<Diagnostic> {
+        let id: Arc<str> = entry.key.id().into();
+        match kind {
+            Kind::Prompt => self.resolved(self.read(&id, entry).0, snapshot),
+            Kind::Tool => {
+                let name = entry.key.function_name().into();
+                self.tool(entry, &id, &name).diagnostics
+            }
+            Kind::Extension => extension(&id, entry).diagnostics,
+            Kind::Environ | Kind::Agent | Kind::Database | Kind::Label => Vec::new(),
+        }
+    }
+
+    /// What is wrong with a prompt that was read, among the prompts that there are.
+    fn resolved(&self, read: Checked<Arc<Prompt>>, snapshot: &Snapshot) -> Vec<Diagnostic> {
         let (prompt, mut found) = match read {
-            Ok((prompt, found)) => (Arc::new(prompt), found),
+            Ok((prompt, found)) => (prompt, found),
             Err(found) => return found,
         };
         if let Err(errors) = self.compiler.resolve(&prompt, &Shelf::new(snapshot)) {

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use quillet_core::Diagnostic;
-use quillet_core::store::{Change, Changes, Health, Key, Kind, Store, StoreError, StoreErrorKind};
+use quillet_core::store::{
+    Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
+};
 use quillet_core::tool::{Tool, ToolBuilder};
 use quillet_template::TemplateFactory;
 use serde_json::{Map as Object, Value as Tree};
@@ -262,6 +264,13 @@ impl Catalogue {
         snapshot: &Snapshot,
     ) -> Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>> {
         self.builder.inline(id, definition, snapshot)
+    }
+
+    /// Everything that is wrong with an extension, a prompt or a tool, as if it were stored. Of
+    /// other kinds this says nothing.
+    #[must_use]
+    pub fn check(&self, kind: Kind, entry: &Entry) -> Vec<Diagnostic> {
+        self.builder.check(kind, entry, &self.snapshot.load())
     }
 
     /// Everything that is wrong with a prompt, as if it were stored under that id.

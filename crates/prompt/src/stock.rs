@@ -86,7 +86,7 @@ impl Stock {
                     touched.prompts.extend(self.put_prompt(builder, key, entry));
                 }
             }
-            Kind::Environ | Kind::Agent | Kind::Database => {}
+            Kind::Environ | Kind::Agent | Kind::Database | Kind::Label => {}
         }
         self.make(builder, &mut next, touched);
         next
@@ -154,7 +154,7 @@ impl Stock {
                 all.cloned().collect()
             }
             Kind::Tool => self.tools.keys(),
-            Kind::Environ | Kind::Agent | Kind::Database => BTreeSet::new(),
+            Kind::Environ | Kind::Agent | Kind::Database | Kind::Label => BTreeSet::new(),
         }
     }
 
@@ -170,7 +170,7 @@ impl Stock {
                 same.and_then(|same| same.get(&entry.key)) == Some(entry)
             }
             Kind::Tool => self.tools.holds(&id, entry),
-            Kind::Environ | Kind::Agent | Kind::Database => true,
+            Kind::Environ | Kind::Agent | Kind::Database | Kind::Label => true,
         }
     }
 

@@ -27,6 +27,7 @@ mod archive;
 mod changes;
 mod demo;
 mod folder;
+mod history;
 mod ids;
 mod knowledge;
 mod memory;

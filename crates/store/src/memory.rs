@@ -1,13 +1,19 @@
 //! A store that lives and dies with the process.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
+use quillet_core::history::{
+    Commit, Committed, Content, History, Import, Kept, LabelMove, Labels, LogEntry, LogFilter,
+    Target, Version, label_key,
+};
 use quillet_core::store::{Change, Changes, Entry, Health, Key, Kind, Store, StoreError};
 
+use crate::StoreOptions;
 use crate::changes::Hub;
+use crate::history::{Chain, MemoryLog, moved};
 
 type Entries = BTreeMap<(Kind, Key), Entry>;
 
@@ -15,7 +21,11 @@ type Entries = BTreeMap<(Kind, Key), Entry>;
 #[derive(Debug)]
 pub struct MemoryStore {
     name: &'static str,
+    max_versions: usize,
     entries: RwLock<Entries>,
+    /// Taken before `entries` by whoever needs both.
+    chains: Mutex<BTreeMap<(Kind, Key), Chain>>,
+    log: Mutex<MemoryLog>,
     hub: Hub,
 }
 
@@ -29,9 +39,131 @@ impl MemoryStore {
     pub(crate) fn named(name: &'static str, entries: Entries) -> Self {
         MemoryStore {
             name,
+            max_versions: StoreOptions::default().max_versions,
             entries: RwLock::new(entries),
+            chains: Mutex::default(),
+            log: Mutex::default(),
             hub: Hub::new(),
         }
+    }
+
+    /// The same with another bound on histories.
+    pub(crate) fn with(self, options: &StoreOptions) -> Self {
+        MemoryStore {
+            max_versions: options.max_versions,
+            ..self
+        }
+    }
+
+    /// Does something to the history of a definition, with the entries that there are.
+    fn changed<T>(
+        &self,
+        kind: Kind,
+        key: &Key,
+        change: impl FnOnce(&mut Chain, &mut Entries) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = (kind, key.clone());
+        let mut chain = chains.remove(&at).unwrap_or_default();
+        let done = self.write(|entries| change(&mut chain, entries));
+        if !chain.is_empty() {
+            chains.insert(at, chain);
+        }
+        done
+    }
+
+    fn looked<T: Default>(&self, kind: Kind, key: &Key, look: impl FnOnce(&Chain) -> T) -> T {
+        let chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        chains
+            .get(&(kind, key.clone()))
+            .map(look)
+            .unwrap_or_default()
+    }
+
+    fn entry(&self, key: &Key, text: impl Into<Arc<str>>) -> Entry {
+        Entry::new(key.clone(), text, format!("{}/{key}", self.name))
+    }
+
+    fn put_labels(&self, entries: &mut Entries, kind: Kind, key: &Key, labels: &Labels) {
+        let place = label_key(kind, key);
+        let entry = self.entry(&place, labels.to_text());
+        let at = (Kind::Label, place);
+        if labels.0.is_empty() {
+            entries.remove(&at);
+        } else {
+            entries.insert(at, entry);
+        }
+    }
+
+    fn keep(&self, commit: &Commit) -> Result<Committed, StoreError> {
+        let Commit { kind, key, .. } = commit;
+        let committed = self.changed(*kind, key, |chain, entries| {
+            let at = (*kind, key.clone());
+            let now = entries.get(&at).map(Content::of);
+            let labels = labels(entries, *kind, key);
+            let mut after = chain.clone();
+            let (version, is_new) = after.commit(now.as_ref(), commit)?;
+            let to = Some(Target::Version(version.number));
+            let moves = commit.labels.iter().map(|name| LabelMove {
+                name: name.clone(),
+                to: to.clone(),
+                expect: None,
+            });
+            let moves: Vec<LabelMove> = moves.collect();
+            let labels = match &commit.content {
+                Some(_) => moved(key, &labels, &moves, |number| number == version.number)?,
+                None => Labels::default(),
+            };
+            after.collect(self.max_versions, &labels);
+            *chain = after;
+            match &commit.content {
+                Some(content) => drop(entries.insert(at, self.entry(key, content.text.clone()))),
+                None => drop(entries.remove(&at)),
+            }
+            self.put_labels(entries, *kind, key, &labels);
+            Ok(Committed {
+                version,
+                is_new,
+                labels,
+            })
+        })?;
+        self.tell(*kind, key);
+        Ok(committed)
+    }
+
+    fn bring(&self, import: &Import) -> Result<usize, StoreError> {
+        let Import { kind, key, .. } = import;
+        let added = self.changed(*kind, key, |chain, entries| {
+            let at = (*kind, key.clone());
+            chain.observe(
+                entries.get(&at).map(Content::of).as_ref(),
+                quillet_core::history::STORE,
+            );
+            let added = chain.extend(key, &import.versions)?;
+            let known = labels(entries, *kind, key);
+            let moves = import.labels.0.iter().map(|(name, to)| LabelMove {
+                name: name.clone(),
+                to: Some(to.clone()),
+                expect: None,
+            });
+            let moves: Vec<LabelMove> = moves.collect();
+            let labels = moved(key, &known, &moves, |number| chain.points_at(number))?;
+            let newest = chain.head().map(|head| head.number);
+            match newest.and_then(|number| chain.kept(number)?.content) {
+                Some(content) => drop(entries.insert(at, self.entry(key, content.text))),
+                None => drop(entries.remove(&at)),
+            }
+            self.put_labels(entries, *kind, key, &labels);
+            Ok(added)
+        })?;
+        self.tell(*kind, key);
+        Ok(added)
+    }
+
+    fn tell(&self, kind: Kind, key: &Key) {
+        self.hub.send(Change::Entry(kind, key.clone()));
+        self.hub
+            .send(Change::Entry(Kind::Label, label_key(kind, key)));
     }
 
     /// No method panics while it holds the lock, so a poisoned one is sound.
@@ -62,6 +194,13 @@ impl Default for MemoryStore {
     fn default() -> Self {
         MemoryStore::new()
     }
+}
+
+/// The labels of a definition. Those that somebody has written wrongly are none.
+fn labels(entries: &Entries, kind: Kind, key: &Key) -> Labels {
+    let entry = entries.get(&(Kind::Label, label_key(kind, key)));
+    let labels = entry.and_then(|entry| Labels::parse(&entry.text).ok());
+    labels.unwrap_or_default()
 }
 
 impl Store for MemoryStore {
@@ -109,7 +248,7 @@ impl Store for MemoryStore {
         text: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
-            let entry = Entry::new(key.clone(), text, format!("{}/{key}", self.name));
+            let entry = self.entry(key, text);
             self.write(|entries| entries.insert((kind, key.clone()), entry));
             self.hub.send(Change::Entry(kind, key.clone()));
             Ok(())
@@ -134,5 +273,125 @@ impl Store for MemoryStore {
 
     fn health(&self) -> Health {
         Health::Ready
+    }
+
+    fn history(&self) -> Option<&dyn History> {
+        Some(self)
+    }
+}
+
+impl History for MemoryStore {
+    fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<Committed, StoreError>> {
+        async move { self.keep(commit) }.boxed()
+    }
+
+    fn observe<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+        author: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Key, Version)>, StoreError>> {
+        async move {
+            let mut new = Vec::new();
+            for key in keys {
+                let observed = self.changed(kind, key, |chain, entries| {
+                    let now = entries.get(&(kind, key.clone())).map(Content::of);
+                    Ok(chain.observe(now.as_ref(), author))
+                })?;
+                new.extend(observed.map(|version| (key.clone(), version)));
+            }
+            Ok(new)
+        }
+        .boxed()
+    }
+
+    fn versions<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        before: Option<u64>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Version>, StoreError>> {
+        async move { Ok(self.looked(kind, key, |chain| chain.below(before, limit))) }.boxed()
+    }
+
+    fn kept<'a>(
+        &'a self,
+        kind: Kind,
+        wanted: &'a [(Key, u64)],
+    ) -> BoxFuture<'a, Result<Vec<Option<Kept>>, StoreError>> {
+        let one = |(key, number): &(Key, u64)| self.looked(kind, key, |chain| chain.kept(*number));
+        let kept = wanted.iter().map(one).collect();
+        async move { Ok(kept) }.boxed()
+    }
+
+    fn find<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        digits: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Version>, StoreError>> {
+        async move { Ok(self.looked(kind, key, |chain| chain.find(digits))) }.boxed()
+    }
+
+    fn relabel<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        moves: &'a [LabelMove],
+    ) -> BoxFuture<'a, Result<Labels, StoreError>> {
+        async move {
+            let labels = self.changed(kind, key, |chain, entries| {
+                let known = labels(entries, kind, key);
+                let labels = moved(key, &known, moves, |number| chain.points_at(number))?;
+                self.put_labels(entries, kind, key, &labels);
+                Ok(labels)
+            })?;
+            let place = label_key(kind, key);
+            self.hub.send(Change::Entry(Kind::Label, place));
+            Ok(labels)
+        }
+        .boxed()
+    }
+
+    fn import<'a>(&'a self, import: &'a Import) -> BoxFuture<'a, Result<usize, StoreError>> {
+        async move { self.bring(import) }.boxed()
+    }
+
+    fn collect<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        keep: usize,
+    ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>> {
+        let collect = |chain: &mut Chain, entries: &mut Entries| {
+            Ok(chain.collect(keep, &labels(entries, kind, key)))
+        };
+        let dropped = self.changed(kind, key, collect);
+        async move { dropped }.boxed()
+    }
+
+    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+        let chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = chains.keys().filter(|(of, _)| *of == kind);
+        let known: BTreeSet<Key> = known.map(|(_, key)| key.clone()).collect();
+        async move { Ok(known.into_iter().collect()) }.boxed()
+    }
+
+    fn note<'a>(&'a self, entry: &'a LogEntry) -> BoxFuture<'a, Result<(), StoreError>> {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.append(entry);
+        async move { Ok(()) }.boxed()
+    }
+
+    fn log<'a>(
+        &'a self,
+        filter: &'a LogFilter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<LogEntry>, StoreError>> {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = log.below(filter, before, limit);
+        async move { Ok(lines) }.boxed()
     }
 }

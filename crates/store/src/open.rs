@@ -31,8 +31,8 @@ use crate::{Address, StoreOptions, demo, redis};
 /// is broken (all `StoreErrorKind::Configuration`).
 pub async fn open(address: &str, options: &StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
     match address.parse::<Address>()? {
-        Address::Memory => Ok(Arc::new(MemoryStore::new())),
-        Address::Demo => Ok(Arc::new(demo::store())),
+        Address::Memory => Ok(Arc::new(MemoryStore::new().with(options))),
+        Address::Demo => Ok(Arc::new(demo::store().with(options))),
         Address::Folder(path) => Ok(Arc::new(FolderStore::open(&path, options).await?)),
         Address::Sqlite(path) => Ok(Arc::new(SqliteStore::open(&path, options).await?)),
         Address::Redis(address) => redis::store(&address, options),

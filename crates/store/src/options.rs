@@ -26,6 +26,9 @@ pub struct StoreOptions {
     pub max_file_bytes: usize,
     /// Largest value that is read from Redis, in bytes; 8 MiB.
     pub max_value_bytes: usize,
+    /// Versions that are kept of one definition; 10,000. The oldest go first, never one that a
+    /// label names.
+    pub max_versions: usize,
 }
 
 impl Default for StoreOptions {
@@ -40,6 +43,7 @@ impl Default for StoreOptions {
             poll_interval: Duration::from_millis(900),
             max_file_bytes: 4 << 20,
             max_value_bytes: 8 << 20,
+            max_versions: 10_000,
         }
     }
 }

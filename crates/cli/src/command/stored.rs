@@ -52,7 +52,7 @@ fn rows(kind: Kind, snapshot: &Snapshot) -> Vec<Row> {
         Kind::Extension => snapshot.extensions.values().map(row).collect(),
         Kind::Prompt => snapshot.prompts.values().map(row).collect(),
         Kind::Tool => snapshot.tools.values().map(row).collect(),
-        Kind::Environ | Kind::Agent | Kind::Database => Vec::new(),
+        Kind::Environ | Kind::Agent | Kind::Database | Kind::Label => Vec::new(),
     }
 }
 

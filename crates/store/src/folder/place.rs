@@ -14,6 +14,7 @@ pub(crate) fn folders(kind: Kind) -> &'static [&'static str] {
         Kind::Tool => &["tools"],
         Kind::Agent => &["agents"],
         Kind::Database => &["databases"],
+        Kind::Label => &["labels"],
     }
 }
 

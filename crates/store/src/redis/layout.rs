@@ -76,6 +76,7 @@ fn folder(kind: Kind) -> &'static str {
         Kind::Tool => "tools",
         Kind::Agent => "agents",
         Kind::Database => "databases",
+        Kind::Label => "labels",
     }
 }
 

@@ -119,6 +119,7 @@ fn name(kind: Kind) -> &'static str {
         Kind::Tool => "tool",
         Kind::Agent => "agent",
         Kind::Database => "database",
+        Kind::Label => "label",
     }
 }
 

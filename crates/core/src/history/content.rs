@@ -1,0 +1,258 @@
+//! What a version holds, and the digest that names it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hmac_sha256::Hash;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value as Tree};
+
+use crate::store::Entry;
+
+/// The SHA-256 of a definition in canonical form. Written as 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Reads 64 hexadecimal digits, with `sha256:` before them or not.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix("sha256:").unwrap_or(text);
+        if digits.len() != 64 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()?;
+        }
+        Some(Digest(bytes))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Digest::parse(&text).ok_or_else(|| serde::de::Error::custom("no SHA-256"))
+    }
+}
+
+/// The definition that a version holds, with all that says how it is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    /// The stored text, byte for byte.
+    pub text: Arc<str>,
+    /// The name of the file that a prompt file was read from, whose ending says how it is read.
+    /// Empty for everything else.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub file: Arc<str>,
+    /// Name and text of a second file that belongs to it, as [`Entry::companion`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub companion: Option<(Arc<str>, Arc<str>)>,
+}
+
+impl Content {
+    /// A definition that is a text alone.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Content {
+            text: text.into(),
+            ..Content::default()
+        }
+    }
+
+    /// What an entry holds. A text from a folder that is no JSON object is a prompt file.
+    #[must_use]
+    pub fn of(entry: &Entry) -> Self {
+        let is_file = entry.folder.is_some() && object(&entry.text).is_none();
+        let name = entry.origin.rsplit(['/', '\\']).next().unwrap_or_default();
+        Content {
+            text: entry.text.clone(),
+            file: Arc::from(if is_file { name } else { "" }),
+            companion: entry.companion.clone(),
+        }
+    }
+
+    /// How many bytes its texts have.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let beside = self.companion.as_ref().map_or(0, |(_, text)| text.len());
+        self.text.len() + beside
+    }
+
+    /// The digest of its canonical form. A JSON object counts as what it says: members sorted by
+    /// their names, no white space. Everything else counts byte for byte, with the ending of the
+    /// file's name, and with the file that belongs to it.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        if self.companion.is_none()
+            && let Some(object) = object(&self.text)
+        {
+            let mut canonical = String::with_capacity(self.text.len());
+            write_object(&object, &mut canonical);
+            return Digest(Hash::hash(canonical.as_bytes()));
+        }
+        let mut hash = Hash::new();
+        if let Some((_, ending)) = self.file.split_once('.') {
+            hash.update(ending.as_bytes());
+            hash.update([0]);
+        }
+        hash.update(self.text.as_bytes());
+        if let Some((name, text)) = &self.companion {
+            for part in ["\0", name, "\0", text] {
+                hash.update(part.as_bytes());
+            }
+        }
+        Digest(hash.finalize())
+    }
+}
+
+fn object(text: &str) -> Option<Map<String, Tree>> {
+    serde_json::from_str(text).ok()
+}
+
+/// Values that nest deeper than the JSON reader takes never get here.
+fn write(value: &Tree, out: &mut String) {
+    match value {
+        Tree::Object(object) => write_object(object, out),
+        Tree::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                write(item, out);
+            }
+            out.push(']');
+        }
+        plain => out.push_str(&plain.to_string()),
+    }
+}
+
+fn write_object(object: &Map<String, Tree>, out: &mut String) {
+    let mut members: Vec<(&String, &Tree)> = object.iter().collect();
+    members.sort_by_key(|(name, _)| *name);
+    out.push('{');
+    for (at, (name, value)) in members.into_iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        out.push_str(&Tree::from(name.as_str()).to_string());
+        out.push(':');
+        write(value, out);
+    }
+    out.push('}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Key;
+
+    fn digest(text: &str) -> String {
+        Content::new(text).digest().to_string()
+    }
+
+    #[test]
+    fn an_object_counts_as_what_it_says() {
+        // printf '{"a":1,"b":[{"x":"ü","y":2}]}' | sha256sum
+        let one = digest(r#"{"a":1,"b":[{"x":"ü","y":2}]}"#);
+        assert_eq!(
+            one,
+            "85a1561aed8adadd7e592c2ca2c09ecfee375f82520af51d4a31041765f13e00"
+        );
+        for same in [
+            r#"{ "b": [ {"y": 2, "x": "\u00fc"} ], "a": 1 }"#,
+            "{\n\"a\":1,\n\"b\":[{\"x\":\"ü\",\"y\":2}]}\n",
+        ] {
+            assert_eq!(digest(same), one, "{same}");
+        }
+        for other in [
+            r#"{"a":2,"b":[{"x":"ü","y":2}]}"#,
+            r#"{"a":1,"b":[{"y":2}]}"#,
+            r#"[{"a":1}]"#,
+            "plain text",
+        ] {
+            assert_ne!(digest(other), one, "{other}");
+        }
+    }
+
+    #[test]
+    fn it_is_what_sha256sum_prints() {
+        let cases = [
+            (
+                "abc",
+                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+            ),
+            // printf '{}' | sha256sum
+            (
+                "{ }",
+                "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(digest(text), expected);
+            assert_eq!(Digest::parse(expected).unwrap().to_string(), expected);
+            assert_eq!(
+                Digest::parse(&format!("sha256:{expected}")),
+                Digest::parse(expected)
+            );
+        }
+        for text in ["", "abc", "sha256:", &"g".repeat(64), &"é".repeat(32)] {
+            assert_eq!(Digest::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn files_count_with_their_endings_and_companions() {
+        let of = |file: &str, companion: Option<(&str, &str)>| {
+            let content = Content {
+                text: "Hello".into(),
+                file: file.into(),
+                companion: companion.map(|(name, text)| (name.into(), text.into())),
+            };
+            content.digest()
+        };
+        let all = [
+            of("", None),
+            of("a.prompt", None),
+            of("a.prompty", None),
+            of("skprompt.txt", Some(("config.json", "{}"))),
+            of("skprompt.txt", Some(("config.json", "{ }"))),
+        ];
+        for (at, one) in all.iter().enumerate() {
+            assert!(!all[..at].contains(one), "{at}");
+        }
+        assert_eq!(of("a.prompt", None), of("other.prompt", None));
+    }
+
+    #[test]
+    fn only_prompt_files_keep_the_names_of_their_files() {
+        let mut entry = Entry::new(
+            Key::new("a"),
+            "---\nmodel: m\n---\nHi",
+            "prompts/x/a.prompt",
+        );
+        assert_eq!(&*Content::of(&entry).file, "");
+        entry.folder = Some(std::path::Path::new("/p").into());
+        assert_eq!(&*Content::of(&entry).file, "a.prompt");
+        entry.text = r#"{"prompt": "Hi"}"#.into();
+        assert_eq!(&*Content::of(&entry).file, "");
+    }
+}

@@ -1,0 +1,292 @@
+//! Labels: names for versions, which move.
+
+use std::collections::BTreeMap;
+
+use hmac_sha256::Hash;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value as Tree;
+
+use crate::store::{Key, Kind};
+
+/// The label that moves by itself: what stands in the store. It is never stored.
+pub const LATEST: &str = "latest";
+
+/// The label that readers get who name none.
+pub const PRODUCTION: &str = "production";
+
+/// Longest name of a label, in bytes.
+const LONGEST: usize = 64;
+
+/// Labels of a definition, by name. Stored as JSON: `{"production": 3, "next": {"versions": {"3":
+/// 90, "4": 10}, "by": "user"}}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Labels(pub BTreeMap<String, Target>);
+
+impl Labels {
+    /// Reads labels as they are stored.
+    ///
+    /// # Errors
+    /// What is wrong, in a sentence without a place.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let labels: Labels = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        for (name, target) in &labels.0 {
+            if let Some(why) = wrong_label(name).or_else(|| target.wrong()) {
+                return Err(format!("label {name:?}: {why}"));
+            }
+        }
+        Ok(labels)
+    }
+
+    /// As they are stored.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Where a label is.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Target> {
+        self.0.get(name)
+    }
+
+    /// Whether a label names a version, alone or among others.
+    #[must_use]
+    pub fn name(&self, number: u64) -> bool {
+        self.0
+            .values()
+            .any(|target| target.numbers().any(|one| one == number))
+    }
+
+    /// The names of the labels that point at a version alone.
+    pub fn of(&self, number: u64) -> impl Iterator<Item = &str> {
+        let at = move |target: &Target| *target == Target::Version(number);
+        let found = self.0.iter().filter(move |(_, target)| at(target));
+        found.map(|(name, _)| name.as_str())
+    }
+}
+
+/// Where a label points. As JSON a number, or an object with `versions`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Target {
+    /// At one version.
+    Version(u64),
+    /// At several, in shares.
+    Split(Split),
+}
+
+impl Target {
+    /// The versions that it names.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> {
+        let (one, split) = match self {
+            Target::Version(number) => (Some(*number), None),
+            Target::Split(split) => (None, Some(split)),
+        };
+        let several = split.into_iter().flat_map(|split| split.versions.keys());
+        one.into_iter().chain(several.copied())
+    }
+
+    /// Why it cannot be stored.
+    #[must_use]
+    pub fn wrong(&self) -> Option<String> {
+        match self {
+            Target::Version(0) => Some("versions are numbered from 1".to_owned()),
+            Target::Version(_) => None,
+            Target::Split(split) if split.versions.contains_key(&0) => {
+                Some("versions are numbered from 1".to_owned())
+            }
+            Target::Split(split) if split.total() == 0 => Some("all weights are 0".to_owned()),
+            Target::Split(_) => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Target {
+    /// Not derived: what is buffered for an untagged enum can no longer read `"3"` as the number
+    /// that the name of a member is.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Tree::deserialize(deserializer)?;
+        if let Some(number) = value.as_u64() {
+            return Ok(Target::Version(number));
+        }
+        if !value.is_object() {
+            let message = "the number of a version is wanted, or an object with versions";
+            return Err(D::Error::custom(message));
+        }
+        let split = serde_json::from_value(value).map_err(D::Error::custom)?;
+        Ok(Target::Split(split))
+    }
+}
+
+/// Versions by shares. Which one a request gets follows from a key of the request alone, so every
+/// replica and every later process decides alike.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Split {
+    /// Weights of the versions, by number; a share is its weight among the sum of all.
+    pub versions: BTreeMap<u64, u32>,
+    /// What of a request decides: `user`, `session`, or the name of a variable. Each request is
+    /// drawn by itself where there is nothing of that name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Mixed into the draw. Two labels with one salt draw alike; by default the definition's key
+    /// and the label's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub salt: Option<String>,
+}
+
+impl Split {
+    fn total(&self) -> u64 {
+        self.versions
+            .values()
+            .map(|weight| u64::from(*weight))
+            .sum()
+    }
+
+    /// The version for a key of a request. The shares lie side by side in the order of their
+    /// numbers, so that a newest version that grows keeps those that it has.
+    #[must_use]
+    pub fn draw(&self, salt: &str, key: &str) -> u64 {
+        let mut hash = Hash::new();
+        hash.update(self.salt.as_deref().unwrap_or(salt).as_bytes());
+        hash.update([0]);
+        hash.update(key.as_bytes());
+        let first = hash.finalize().into_iter().take(8);
+        let point = first.fold(0_u64, |number, byte| number << 8 | u64::from(byte));
+        let place = (u128::from(point) * u128::from(self.total())) >> 64;
+        let mut end = 0_u128;
+        for (number, weight) in &self.versions {
+            end += u128::from(*weight);
+            if place < end {
+                return *number;
+            }
+        }
+        self.versions
+            .keys()
+            .next_back()
+            .copied()
+            .unwrap_or_default()
+    }
+}
+
+/// Why a text is no name of a label that can be stored.
+#[must_use]
+pub fn wrong_label(name: &str) -> Option<String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if name == LATEST {
+        Some("latest moves by itself".to_owned())
+    } else if name.is_empty() || name.len() > LONGEST {
+        Some(format!("a label has 1 to {LONGEST} characters"))
+    } else if name.bytes().all(|byte| byte.is_ascii_digit()) {
+        Some("a number names a version".to_owned())
+    } else {
+        let found = name.chars().find(|c| !fits(*c))?;
+        Some(format!("{found:?} is no letter, digit, '-', '_' or '.'"))
+    }
+}
+
+/// The key of the entry of [`Kind::Label`] that holds the labels of a definition.
+#[must_use]
+pub fn label_key(kind: Kind, key: &Key) -> Key {
+    Key::new(format!("{}:{key}", kind.word()))
+}
+
+/// The definition whose labels are under a key of [`Kind::Label`].
+#[must_use]
+pub fn labelled(key: &Key) -> Option<(Kind, Key)> {
+    let (word, key) = key.as_str().split_once(':')?;
+    let kind = Kind::ALL.into_iter().find(|kind| kind.word() == word)?;
+    (kind.has_versions() && !key.is_empty()).then(|| (kind, Key::new(key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(versions: &[(u64, u32)]) -> Split {
+        Split {
+            versions: versions.iter().copied().collect(),
+            ..Split::default()
+        }
+    }
+
+    #[test]
+    fn a_million_draws_lie_within_their_shares() {
+        let label = split(&[(3, 90), (4, 10)]);
+        let fourth = (0..1_000_000).filter(|user| label.draw("greet", &user.to_string()) == 4);
+        let share = fourth.count() as f64 / 1e6;
+        assert!((share - 0.1).abs() < 0.002, "{share}");
+    }
+
+    #[test]
+    fn whoever_has_the_newest_version_keeps_it_when_its_share_grows() {
+        let (few, many) = (split(&[(3, 90), (4, 10)]), split(&[(3, 50), (4, 50)]));
+        let users = (0..1000).map(|user| format!("user-{user}"));
+        for user in users.filter(|user| few.draw("greet", user) == 4) {
+            assert_eq!(many.draw("greet", &user), 4, "{user}");
+        }
+    }
+
+    /// What was drawn is drawn on every machine and in every later version of this program.
+    #[test]
+    fn draws_are_fixed_for_all_time() {
+        let label = split(&[(1, 1), (2, 1), (3, 2)]);
+        let drawn: Vec<u64> = ["ada", "bob", "", "陈"]
+            .map(|key| label.draw("s", key))
+            .to_vec();
+        let again = Split {
+            salt: Some("s".to_owned()),
+            ..label.clone()
+        };
+        let salted: Vec<u64> = ["ada", "bob", "", "陈"]
+            .map(|key| again.draw("x", key))
+            .to_vec();
+        assert_eq!(drawn, salted);
+        assert_eq!(split(&[(1, 0), (2, 5)]).draw("", "any"), 2);
+    }
+
+    #[test]
+    fn labels_are_read_as_they_are_stored() {
+        let text = r#"{"next":{"versions":{"3":90,"4":10},"by":"user"},"production":3}"#;
+        let labels = Labels::parse(text).unwrap();
+        assert_eq!(labels.to_text(), text);
+        assert!(labels.name(4) && labels.name(3) && !labels.name(1));
+        assert_eq!(labels.of(3).collect::<Vec<_>>(), ["production"]);
+        for (text, part) in [
+            ("[]", "invalid type"),
+            (r#"{"latest": 1}"#, "latest moves by itself"),
+            (r#"{"a b": 1}"#, "' ' is no letter"),
+            (r#"{"7": 1}"#, "a number names a version"),
+            (r#"{"": 1}"#, "1 to 64"),
+            (r#"{"a": 0}"#, "numbered from 1"),
+            (r#"{"a": {"versions": {}}}"#, "all weights are 0"),
+            (r#"{"a": "x"}"#, "the number of a version is wanted"),
+            (r#"{"a": {"versions": {"x": 1}}}"#, "invalid"),
+        ] {
+            let error = Labels::parse(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn keys_of_labels_name_their_definitions() {
+        let key = label_key(Kind::Prompt, &Key::new("greet:hello"));
+        assert_eq!(key.as_str(), "prompt:greet:hello");
+        assert_eq!(
+            labelled(&key),
+            Some((Kind::Prompt, Key::new("greet:hello")))
+        );
+        for none in [
+            "",
+            "prompt",
+            "prompt:",
+            "environ:a",
+            "label:prompt:a",
+            "x:y",
+        ] {
+            assert_eq!(labelled(&Key::new(none)), None, "{none}");
+        }
+    }
+}

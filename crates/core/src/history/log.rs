@@ -1,0 +1,99 @@
+//! The log of who did what to definitions.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// A definition was written.
+    Write,
+    /// A definition was removed.
+    Remove,
+    /// A label was moved or taken away.
+    Label,
+    /// A history was imported.
+    Import,
+    /// Old versions were dropped.
+    Collect,
+    /// Something was refused for want of a right.
+    Refused,
+}
+
+impl Action {
+    /// All of them.
+    pub const ALL: [Action; 6] = [
+        Action::Write,
+        Action::Remove,
+        Action::Label,
+        Action::Import,
+        Action::Collect,
+        Action::Refused,
+    ];
+
+    /// As it is stored and shown.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::Write => "write",
+            Action::Remove => "remove",
+            Action::Label => "label",
+            Action::Import => "import",
+            Action::Collect => "collect",
+            Action::Refused => "refused",
+        }
+    }
+}
+
+/// One line of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogEntry {
+    /// Grows with time within one store; 0 before it is stored.
+    #[serde(default)]
+    pub number: u64,
+    /// When, in milliseconds since 1970-01-01 UTC.
+    pub at_ms: u64,
+    /// Who: as [`Version::author`](super::Version::author).
+    pub who: Arc<str>,
+    /// From where: an address of a client, or the door that was used.
+    pub from: Arc<str>,
+    /// What was done.
+    pub action: Action,
+    /// The kind of the definition, as [`Kind::word`](crate::store::Kind::word) says it.
+    pub kind: Arc<str>,
+    /// The id of the definition.
+    pub id: Arc<str>,
+    /// The version that was made, or that a label points at now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// The label that was moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<Arc<str>>,
+    /// Why, or what was refused, in a sentence.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub message: Arc<str>,
+}
+
+/// Which lines are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogFilter {
+    /// Of definitions of this kind, as [`LogEntry::kind`] says it.
+    pub kind: Option<Arc<str>>,
+    /// Of the definition of this id.
+    pub id: Option<Arc<str>>,
+    /// By this writer.
+    pub who: Option<Arc<str>>,
+}
+
+impl LogFilter {
+    /// Whether a line is wanted.
+    #[must_use]
+    pub fn takes(&self, entry: &LogEntry) -> bool {
+        let same = |wanted: &Option<Arc<str>>, is: &Arc<str>| {
+            wanted.as_ref().is_none_or(|wanted| wanted == is)
+        };
+        same(&self.kind, &entry.kind) && same(&self.id, &entry.id) && same(&self.who, &entry.who)
+    }
+}

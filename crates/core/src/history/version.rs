@@ -1,0 +1,128 @@
+//! Versions of a definition, and what is asked of a history.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Content, Digest, Labels, Target};
+use crate::store::{Key, Kind};
+
+/// One version of a definition. It never changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// From 1, one more for each version of this definition; never given twice.
+    pub number: u64,
+    /// What it holds. Of a removal: the digest of the version before.
+    pub digest: Digest,
+    /// The version that it was made from; `None` for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u64>,
+    /// Who made it: the name of a token, a user of this machine, or [`STORE`](super::STORE).
+    pub author: Arc<str>,
+    /// Why; empty where nobody said.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub message: Arc<str>,
+    /// When, in milliseconds since 1970-01-01 UTC.
+    pub created_ms: u64,
+    /// Bytes of its texts.
+    pub bytes: u64,
+    /// Whether the definition was removed: such a version holds nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
+}
+
+/// A version with what it holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The version.
+    pub version: Version,
+    /// What it holds; `None` of a removal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Content>,
+}
+
+/// What a writer takes for granted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Expect {
+    /// Nothing.
+    #[default]
+    Anything,
+    /// There is no such definition.
+    Absent,
+    /// The newest version has this number, and the definition is that version.
+    Version(u64),
+    /// The definition has this digest.
+    Digest(Digest),
+}
+
+/// A definition that is to be written.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// Its kind, which is no [`Kind::Environ`] and no [`Kind::Label`].
+    pub kind: Kind,
+    /// Its key.
+    pub key: Key,
+    /// What it becomes; `None` removes it with all of its labels.
+    pub content: Option<Content>,
+    /// Who writes.
+    pub author: Arc<str>,
+    /// Why.
+    pub message: Arc<str>,
+    /// What it has to be now.
+    pub expect: Expect,
+    /// Whether a definition that is the same as the newest version becomes a version, too.
+    pub always: bool,
+    /// Labels that are moved to the new version.
+    pub labels: Vec<String>,
+}
+
+impl Commit {
+    /// A definition that is written whatever is there.
+    pub fn new(kind: Kind, key: Key, content: Option<Content>, author: &str) -> Self {
+        Commit {
+            kind,
+            key,
+            content,
+            author: author.into(),
+            message: "".into(),
+            expect: Expect::Anything,
+            always: false,
+            labels: Vec::new(),
+        }
+    }
+}
+
+/// What a commit did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// The newest version now.
+    pub version: Version,
+    /// Whether this commit made it; `false` where the definition was the same before.
+    pub is_new: bool,
+    /// All labels of the definition now.
+    pub labels: Labels,
+}
+
+/// A label that is to be moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelMove {
+    /// Its name.
+    pub name: String,
+    /// Where it goes; `None` takes it away.
+    pub to: Option<Target>,
+    /// Where it has to be now; `None` where that does not matter, `Some(None)` where it must not be.
+    pub expect: Option<Option<Target>>,
+}
+
+/// A history that was kept elsewhere.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The kind of the definition.
+    pub kind: Kind,
+    /// Its key.
+    pub key: Key,
+    /// Versions in the order of their numbers, which may have gaps.
+    pub versions: Vec<Kept>,
+    /// Labels, in place of those that there are under these names.
+    pub labels: Labels,
+}

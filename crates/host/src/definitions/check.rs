@@ -1,0 +1,35 @@
+//! What is wrong with a definition, before it is kept.
+
+use quillet_agent::AgentDefinition;
+use quillet_core::history::Content;
+use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::{Diagnostic, Severity};
+
+use super::Definitions;
+
+impl Definitions {
+    /// Everything that `quillet check` says of a definition, were it stored under that key.
+    /// Connections of databases are checked where they are opened.
+    #[must_use]
+    pub fn check(&self, kind: Kind, key: &Key, content: &Content) -> Vec<Diagnostic> {
+        let origin = match &*content.file {
+            "" => format!("{} {}", kind.name(), key.id()),
+            file => file.to_owned(),
+        };
+        let entry = Entry {
+            companion: content.companion.clone(),
+            ..Entry::new(key.clone(), content.text.clone(), origin)
+        };
+        match kind {
+            Kind::Agent => AgentDefinition::parse(&entry.origin, &entry.text)
+                .err()
+                .unwrap_or_default(),
+            _ => self.prompts.catalogue().check(kind, &entry),
+        }
+    }
+}
+
+/// Whether any of these keeps a definition from being used.
+pub(super) fn is_broken(found: &[Diagnostic]) -> bool {
+    found.iter().any(|found| found.severity == Severity::Error)
+}

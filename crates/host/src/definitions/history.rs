@@ -1,0 +1,204 @@
+//! Whole histories: reading, dropping what is old, taking them elsewhere.
+
+use quillet_core::history::{
+    Action, Content, Import, Kept, Labels, LogEntry, LogFilter, STORE, Version,
+};
+use quillet_core::store::{Key, Kind};
+use serde::{Deserialize, Serialize};
+
+use super::{Actor, DefinitionError, Definitions, Noted, Right};
+
+/// Versions that are fetched at once.
+const PAGE: usize = 100;
+
+/// The history of one definition, as one line of JSON.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Exported {
+    /// The kind, as [`Kind::word`] says it.
+    pub kind: String,
+    /// The key, with colons.
+    pub key: String,
+    /// Labels.
+    #[serde(default)]
+    pub labels: Labels,
+    /// Versions in the order of their numbers.
+    pub versions: Vec<Kept>,
+}
+
+/// What an import did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// The kind of the definition.
+    pub kind: Kind,
+    /// Its id.
+    pub id: String,
+    /// How many versions were new.
+    pub added: usize,
+}
+
+impl Definitions {
+    /// Versions below a number, newest first.
+    ///
+    /// # Errors
+    /// There is no such definition and was none; the store failed.
+    pub async fn versions(
+        &self,
+        kind: Kind,
+        id: &str,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<Version>, DefinitionError> {
+        let key = self.key(kind, id).await?;
+        let versions = self.history()?.versions(kind, &key, before, limit).await?;
+        let unknown = versions.is_empty() && before.is_none();
+        if unknown && self.entry(kind, &key).await?.is_none() {
+            return Err(self.absent(kind, &key).await);
+        }
+        Ok(versions)
+    }
+
+    /// Lines of the log below a number, newest first.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn log(
+        &self,
+        filter: &LogFilter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<LogEntry>, DefinitionError> {
+        Ok(self.history()?.log(filter, before, limit).await?)
+    }
+
+    /// Drops old versions of a definition but the newest `keep` and those that labels name.
+    ///
+    /// # Errors
+    /// The actor may not; the store failed.
+    pub async fn collect(
+        &self,
+        actor: &Actor,
+        kind: Kind,
+        id: &str,
+        keep: usize,
+    ) -> Result<Vec<u64>, DefinitionError> {
+        self.permit(actor, Right::Admin, kind, id).await?;
+        let key = self.key(kind, id).await?;
+        let dropped = self.history()?.collect(kind, &key, keep).await?;
+        if !dropped.is_empty() {
+            let message = format!("{} versions dropped, {keep} kept", dropped.len());
+            self.done(actor, Action::Collect, kind, id, &message)
+                .await?;
+        }
+        Ok(dropped)
+    }
+
+    async fn done(
+        &self,
+        actor: &Actor,
+        action: Action,
+        kind: Kind,
+        id: &str,
+        message: &str,
+    ) -> Result<(), DefinitionError> {
+        let noted = Noted {
+            action,
+            kind,
+            id,
+            version: None,
+            label: None,
+            message,
+        };
+        self.note(actor, noted).await
+    }
+
+    /// The keys of a kind that have a history, or that are stored.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn keys(&self, kind: Kind) -> Result<Vec<Key>, DefinitionError> {
+        let mut keys = self.store().keys(kind).await?;
+        keys.extend(self.history()?.keys(kind).await?);
+        keys.sort();
+        keys.dedup();
+        Ok(keys)
+    }
+
+    /// The whole history of a definition. What stands in the store is a version of it.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn export(&self, kind: Kind, key: &Key) -> Result<Exported, DefinitionError> {
+        let history = self.history()?;
+        let keys = std::slice::from_ref(key);
+        history.observe(kind, keys, STORE).await?;
+        let (mut numbers, mut before) = (Vec::new(), None);
+        loop {
+            let page = history.versions(kind, key, before, PAGE).await?;
+            before = page.last().map(|version| version.number);
+            numbers.extend(page.iter().map(|version| version.number));
+            if page.len() < PAGE {
+                break;
+            }
+        }
+        numbers.reverse();
+        let mut versions = Vec::new();
+        for numbers in numbers.chunks(PAGE) {
+            let wanted: Vec<_> = numbers
+                .iter()
+                .map(|number| (key.clone(), *number))
+                .collect();
+            let kept = history.kept(kind, &wanted).await?;
+            versions.extend(kept.into_iter().flatten());
+        }
+        Ok(Exported {
+            kind: kind.word().to_owned(),
+            key: key.to_string(),
+            labels: self.labels(kind, key).await?,
+            versions,
+        })
+    }
+
+    /// Brings a history in. One that is here already in whole or in part is gone on with, so an
+    /// import that broke off is begun again.
+    ///
+    /// # Errors
+    /// The actor may not; what is here is another history; a digest is not of its content.
+    pub async fn import(
+        &self,
+        actor: &Actor,
+        line: usize,
+        exported: Exported,
+    ) -> Result<Imported, DefinitionError> {
+        let wrong = |why: String| DefinitionError::Import { line, why };
+        let kind = Kind::ALL
+            .into_iter()
+            .find(|kind| kind.word() == exported.kind);
+        let kind = kind.filter(|kind| kind.has_versions());
+        let kind = kind.ok_or_else(|| wrong(format!("{:?} is no kind", exported.kind)))?;
+        for kept in &exported.versions {
+            let is = kept.content.as_ref().map(Content::digest);
+            if is.is_some_and(|is| is != kept.version.digest) {
+                let number = kept.version.number;
+                return Err(wrong(format!(
+                    "version {number} is not what its digest says"
+                )));
+            }
+        }
+        let key = Key::new(exported.key);
+        let id = key.id();
+        self.permit(actor, Right::Admin, kind, &id).await?;
+        let import = Import {
+            kind,
+            key,
+            versions: exported.versions,
+            labels: exported.labels,
+        };
+        let added = self.history()?.import(&import).await?;
+        if added > 0 {
+            let message = format!("{added} versions imported");
+            self.done(actor, Action::Import, kind, &id, &message)
+                .await?;
+        }
+        Ok(Imported { kind, id, added })
+    }
+}

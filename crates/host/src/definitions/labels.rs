@@ -1,0 +1,173 @@
+//! Moving labels: by hand, promoting, rolling back.
+
+use quillet_core::history::{Action, LabelMove, Labels, LogFilter, Mark, STORE, Target};
+use quillet_core::store::{Key, Kind};
+
+use super::{Actor, DefinitionError, Definitions, Noted, Right};
+
+/// Where a label is to go.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    /// To the version that a mark names now.
+    At(Mark),
+    /// To a version, or to several in shares.
+    Target(Target),
+    /// Away.
+    Nowhere,
+}
+
+/// A label that somebody wants moved.
+#[derive(Clone, Debug)]
+pub struct Relabel<'a> {
+    /// The kind of the definition.
+    pub kind: Kind,
+    /// Its id.
+    pub id: &'a str,
+    /// The label.
+    pub label: &'a str,
+    /// Where it is to go.
+    pub wanted: Wanted,
+    /// Where it has to be now; `None` where that does not matter, `Some(None)` where it must not
+    /// be.
+    pub expect: Option<Option<Target>>,
+    /// Why.
+    pub message: &'a str,
+}
+
+impl Definitions {
+    /// Nothing if the actor may move all of these labels.
+    pub(super) async fn may_label(
+        &self,
+        actor: &Actor,
+        kind: Kind,
+        id: &str,
+        mut labels: impl Iterator<Item = &str>,
+    ) -> Result<(), DefinitionError> {
+        if actor.rights.has(Right::Promote, id) {
+            return Ok(());
+        }
+        let protected = &self.options.protected_labels;
+        let Some(label) = labels.find(|label| protected.iter().any(|one| one == label)) else {
+            return Ok(());
+        };
+        let error = DefinitionError::Protected {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            who: actor.name.to_string(),
+        };
+        self.refused(actor, kind, id, Some(label), &error).await;
+        Err(error)
+    }
+
+    /// Moves a label; gives all labels of the definition as they are then.
+    ///
+    /// # Errors
+    /// The actor may not; there is no such version; the label is elsewhere; the store failed.
+    pub async fn relabel(
+        &self,
+        actor: &Actor,
+        relabel: Relabel<'_>,
+    ) -> Result<Labels, DefinitionError> {
+        let Relabel {
+            kind, id, label, ..
+        } = relabel;
+        // Whoever may promote moves protected labels, and needs no right to write for it.
+        if !actor.rights.has(Right::Promote, id) {
+            self.permit(actor, Right::Write, kind, id).await?;
+        }
+        self.may_label(actor, kind, id, [label].into_iter()).await?;
+        let key = self.key(kind, id).await?;
+        let to = match relabel.wanted {
+            Wanted::Nowhere => None,
+            Wanted::Target(target) => Some(target),
+            Wanted::At(mark) => Some(Target::Version(self.number(kind, id, &mark).await?)),
+        };
+        let number = match &to {
+            Some(Target::Version(number)) => Some(*number),
+            _ => None,
+        };
+        let moves = [LabelMove {
+            name: label.to_owned(),
+            to,
+            expect: relabel.expect,
+        }];
+        let labels = self.history()?.relabel(kind, &key, &moves).await?;
+        self.moved(actor, kind, id, label, number, relabel.message)
+            .await?;
+        Ok(labels)
+    }
+
+    /// The number of the version that a mark names, which is kept now if it was not yet.
+    async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
+        let key = self.key(kind, id).await?;
+        let keys = std::slice::from_ref(&key);
+        self.history()?.observe(kind, keys, STORE).await?;
+        let found = self.find(kind, id, Some(mark)).await?;
+        let none = || DefinitionError::version(&key, &mark.to_string(), &[]);
+        Ok(found.version.ok_or_else(none)?.number)
+    }
+
+    pub(super) async fn moved(
+        &self,
+        actor: &Actor,
+        kind: Kind,
+        id: &str,
+        label: &str,
+        version: Option<u64>,
+        message: &str,
+    ) -> Result<(), DefinitionError> {
+        let noted = Noted {
+            action: Action::Label,
+            kind,
+            id,
+            version,
+            label: Some(label),
+            message,
+        };
+        self.note(actor, noted).await
+    }
+
+    /// The version that a label pointed at before the one of now, as the log has it; else the one
+    /// before that.
+    ///
+    /// # Errors
+    /// There is no such label, or nothing before it.
+    pub async fn before(&self, kind: Kind, id: &str, label: &str) -> Result<u64, DefinitionError> {
+        let key = self.key(kind, id).await?;
+        let labels = self.labels(kind, &key).await?;
+        let now = labels.get(label).map(super::heaviest);
+        let now = now.ok_or_else(|| DefinitionError::label(&key, label, &labels))?;
+        let filter = LogFilter {
+            kind: Some(kind.word().into()),
+            id: Some(id.into()),
+            who: None,
+        };
+        let history = self.history()?;
+        let lines = history.log(&filter, None, LOOK_BACK).await?;
+        let moved = lines
+            .into_iter()
+            .filter(|line| line.action == Action::Label && line.label.as_deref() == Some(label));
+        let earlier = moved
+            .filter_map(|line| line.version)
+            .find(|number| *number != now);
+        if let Some(number) = earlier
+            && self.is_there(kind, &key, number).await?
+        {
+            return Ok(number);
+        }
+        let older = history.versions(kind, &key, Some(now), LOOK_BACK).await?;
+        let older = older.into_iter().find(|version| !version.removed);
+        let none = || DefinitionError::version(&key, &format!("before {now}"), &[]);
+        Ok(older.ok_or_else(none)?.number)
+    }
+
+    async fn is_there(&self, kind: Kind, key: &Key, number: u64) -> Result<bool, DefinitionError> {
+        let wanted = [(key.clone(), number)];
+        let kept = self.history()?.kept(kind, &wanted).await?;
+        let kept = kept.into_iter().flatten().next();
+        Ok(kept.is_some_and(|kept| kept.content.is_some()))
+    }
+}
+
+/// Lines of the log, or versions, that are looked at for what was before.
+const LOOK_BACK: usize = 1000;

@@ -1,0 +1,288 @@
+//! Definitions of a store with their histories: who may read and write them, what is checked before
+//! one is kept, which version a label names, and what is noted of all that. Every way in (REST,
+//! Langfuse's and MLflow's clients, the command line) stands on [`Definitions`], so that what one of
+//! them refuses, all refuse.
+
+mod check;
+mod error;
+mod history;
+mod labels;
+mod rights;
+mod write;
+
+use std::sync::Arc;
+
+use quillet_core::history::{Content, History, Labels, Mark, PRODUCTION, Target, Version};
+use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_core::{clock, nearest};
+use quillet_prompt::PromptService;
+
+pub use error::DefinitionError;
+pub use history::{Exported, Imported};
+pub use labels::{Relabel, Wanted};
+pub use rights::{Actor, Grant, Right, Rights};
+pub use write::{Write, Written};
+
+/// Labels that only those who may promote move, unless it is said otherwise.
+const PROTECTED: [&str; 1] = [PRODUCTION];
+
+/// Settings of [`Definitions`].
+#[derive(Clone, Debug)]
+pub struct DefinitionOptions {
+    /// Labels that only [`Right::Promote`] moves; `production`.
+    pub protected_labels: Vec<String>,
+}
+
+impl Default for DefinitionOptions {
+    fn default() -> Self {
+        DefinitionOptions {
+            protected_labels: PROTECTED.map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+/// The definitions of a store, with their histories. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Definitions {
+    prompts: Arc<PromptService>,
+    options: Arc<DefinitionOptions>,
+}
+
+/// A version of a definition that was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The key of the definition.
+    pub key: Key,
+    /// The version. `None` where the store keeps no history, or has not taken note of the
+    /// definition yet.
+    pub version: Option<Version>,
+    /// What it holds.
+    pub content: Content,
+    /// All labels of the definition.
+    pub labels: Labels,
+}
+
+impl Definitions {
+    /// Those behind a prompt service.
+    #[must_use]
+    pub fn new(prompts: Arc<PromptService>, options: DefinitionOptions) -> Self {
+        Definitions {
+            prompts,
+            options: Arc::new(options),
+        }
+    }
+
+    /// The prompt service.
+    #[must_use]
+    pub fn prompts(&self) -> &Arc<PromptService> {
+        &self.prompts
+    }
+
+    fn store(&self) -> &dyn Store {
+        &**self.prompts.catalogue().store()
+    }
+
+    fn history(&self) -> Result<&dyn History, DefinitionError> {
+        let none = || DefinitionError::NoHistory(self.store().describe());
+        self.store().history().ok_or_else(none)
+    }
+
+    /// The key of an id: the one that is stored or was, else the id with colons for dots.
+    ///
+    /// # Errors
+    /// The text is no id, or the store does not answer.
+    pub async fn key(&self, kind: Kind, id: &str) -> Result<Key, DefinitionError> {
+        let wrong = id.is_empty() || id.chars().any(|c| c.is_control() || c.is_whitespace());
+        if wrong || id.split(['.', ':']).any(str::is_empty) {
+            return Err(DefinitionError::Id(id.to_owned()));
+        }
+        // Nearly every id is the key with dots for colons, which one look finds.
+        let plain = [Key::new(id.replace('.', ":")), Key::new(id)];
+        let found = self.store().entries(kind, &plain).await?;
+        if let Some(entry) = found.into_iter().flatten().next() {
+            return Ok(entry.key);
+        }
+        let stored = self.store().keys(kind).await?;
+        if let Some(key) = stored.into_iter().find(|key| key.id() == id) {
+            return Ok(key);
+        }
+        if let Some(history) = self.store().history() {
+            let kept = history.keys(kind).await?;
+            if let Some(key) = kept.into_iter().find(|key| key.id() == id) {
+                return Ok(key);
+            }
+        }
+        let [plain, _] = plain;
+        Ok(plain)
+    }
+
+    /// The entry that stands in the store now.
+    async fn entry(&self, kind: Kind, key: &Key) -> Result<Option<Entry>, DefinitionError> {
+        let keys = std::slice::from_ref(key);
+        let entries = self.store().entries(kind, keys).await?;
+        Ok(entries.into_iter().flatten().next())
+    }
+
+    /// The labels of a definition.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn labels(&self, kind: Kind, key: &Key) -> Result<Labels, DefinitionError> {
+        let place = quillet_core::history::label_key(kind, key);
+        let found = self
+            .store()
+            .get(Kind::Label, std::slice::from_ref(&place))
+            .await?;
+        let text = found.into_iter().flatten().next();
+        let labels = text.map(|text| Labels::parse(&text));
+        labels
+            .transpose()
+            .map(Option::unwrap_or_default)
+            .map_err(|why| DefinitionError::Labels { id: key.id(), why })
+    }
+
+    /// The version of a definition that a mark names; without one what readers get who name none.
+    ///
+    /// A label in shares gives the version with the largest one.
+    ///
+    /// # Errors
+    /// There is no such definition, label or version; the store does not answer.
+    pub async fn find(
+        &self,
+        kind: Kind,
+        id: &str,
+        mark: Option<&Mark>,
+    ) -> Result<Found, DefinitionError> {
+        let key = self.key(kind, id).await?;
+        let labels = self.labels(kind, &key).await?;
+        let number = match mark {
+            None => labels.get(PRODUCTION).map(heaviest),
+            Some(mark) if mark.is_latest() => None,
+            Some(Mark::Number(number)) => Some(*number),
+            Some(Mark::Label(name)) => match labels.get(name) {
+                Some(target) => Some(heaviest(target)),
+                None => return Err(self.no_label(kind, &key, name, &labels).await),
+            },
+            Some(Mark::Digest(digits)) => {
+                let found = self.history()?.find(kind, &key, digits).await?;
+                let none = || DefinitionError::version(&key, &format!("sha256:{digits}"), &[]);
+                Some(found.ok_or_else(none)?.number)
+            }
+        };
+        let found = match number {
+            Some(number) => self.numbered(kind, &key, number).await?,
+            None => self.latest(kind, &key).await?,
+        };
+        let (version, content) = found;
+        Ok(Found {
+            key,
+            version,
+            content,
+            labels,
+        })
+    }
+
+    async fn latest(
+        &self,
+        kind: Kind,
+        key: &Key,
+    ) -> Result<(Option<Version>, Content), DefinitionError> {
+        let Some(entry) = self.entry(kind, key).await? else {
+            return Err(self.absent(kind, key).await);
+        };
+        let content = Content::of(&entry);
+        let Some(history) = self.store().history() else {
+            return Ok((None, content));
+        };
+        let newest = history.versions(kind, key, None, 1).await?;
+        let digest = content.digest();
+        let version = newest
+            .into_iter()
+            .find(|one| !one.removed && one.digest == digest);
+        Ok((version, content))
+    }
+
+    async fn numbered(
+        &self,
+        kind: Kind,
+        key: &Key,
+        number: u64,
+    ) -> Result<(Option<Version>, Content), DefinitionError> {
+        let history = self.history()?;
+        let kept = history.kept(kind, &[(key.clone(), number)]).await?;
+        if let Some(kept) = kept.into_iter().flatten().next()
+            && let Some(content) = kept.content
+        {
+            return Ok((Some(kept.version), content));
+        }
+        let known = history.versions(kind, key, None, 1).await?;
+        if known.is_empty() && self.entry(kind, key).await?.is_none() {
+            return Err(self.absent(kind, key).await);
+        }
+        Err(DefinitionError::version(key, &number.to_string(), &known))
+    }
+
+    async fn no_label(
+        &self,
+        kind: Kind,
+        key: &Key,
+        name: &str,
+        labels: &Labels,
+    ) -> DefinitionError {
+        match self.entry(kind, key).await {
+            Ok(None) => self.absent(kind, key).await,
+            Ok(Some(_)) => DefinitionError::label(key, name, labels),
+            Err(error) => error,
+        }
+    }
+
+    async fn absent(&self, kind: Kind, key: &Key) -> DefinitionError {
+        let keys = self.store().keys(kind).await.unwrap_or_default();
+        let known: Vec<String> = keys.iter().map(Key::id).collect();
+        let id = key.id();
+        DefinitionError::NotFound {
+            nearest: nearest(&id, known.iter().map(String::as_str)).map(str::to_owned),
+            kind,
+            id,
+        }
+    }
+
+    /// Notes what was done.
+    async fn note(&self, actor: &Actor, what: Noted<'_>) -> Result<(), DefinitionError> {
+        let entry = quillet_core::history::LogEntry {
+            number: 0,
+            at_ms: clock::millis(),
+            who: actor.name.clone(),
+            from: actor.from.clone(),
+            action: what.action,
+            kind: what.kind.word().into(),
+            id: what.id.into(),
+            version: what.version,
+            label: what.label.map(Arc::from),
+            message: what.message.into(),
+        };
+        Ok(self.history()?.note(&entry).await?)
+    }
+}
+
+/// What a line of the log says.
+struct Noted<'a> {
+    action: quillet_core::history::Action,
+    kind: Kind,
+    id: &'a str,
+    version: Option<u64>,
+    label: Option<&'a str>,
+    message: &'a str,
+}
+
+/// Of a label in shares, the version with the largest share; the newest of equal ones.
+pub(crate) fn heaviest(target: &Target) -> u64 {
+    match target {
+        Target::Version(number) => *number,
+        Target::Split(split) => {
+            let parts = split.versions.iter();
+            let most = parts.max_by_key(|(_, weight)| **weight);
+            most.map_or(0, |(number, _)| *number)
+        }
+    }
+}

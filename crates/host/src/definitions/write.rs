@@ -1,0 +1,164 @@
+//! Writing and removing definitions.
+
+use std::sync::Arc;
+
+use quillet_core::Diagnostic;
+use quillet_core::history::{Action, Commit, Committed, Content, Expect};
+use quillet_core::store::Kind;
+
+use super::check::is_broken;
+use super::{Actor, DefinitionError, Definitions, Noted, Right};
+
+/// A definition that somebody wants written.
+#[derive(Clone, Debug)]
+pub struct Write<'a> {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its id.
+    pub id: &'a str,
+    /// What it becomes.
+    pub content: Content,
+    /// Why.
+    pub message: &'a str,
+    /// What it has to be now.
+    pub expect: Expect,
+    /// Whether the same definition again becomes a version, too.
+    pub always: bool,
+    /// Labels that are moved to the new version.
+    pub labels: &'a [String],
+    /// Whether a broken definition is written all the same.
+    pub broken: bool,
+}
+
+impl<'a> Write<'a> {
+    /// A definition that is written whatever is there.
+    #[must_use]
+    pub fn new(kind: Kind, id: &'a str, text: impl Into<Arc<str>>) -> Self {
+        Write {
+            kind,
+            id,
+            content: Content::new(text),
+            message: "",
+            expect: Expect::Anything,
+            always: false,
+            labels: &[],
+            broken: false,
+        }
+    }
+}
+
+/// A definition that was written.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The version, and whether it is a new one.
+    pub committed: Committed,
+    /// What is wrong with the definition.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Definitions {
+    /// Writes a definition after the checks of `quillet check`.
+    ///
+    /// # Errors
+    /// The actor may not; the definition is broken; somebody else has written since; the store
+    /// failed.
+    pub async fn write(&self, actor: &Actor, write: Write<'_>) -> Result<Written, DefinitionError> {
+        let Write { kind, id, .. } = write;
+        self.permit(actor, Right::Write, kind, id).await?;
+        self.may_label(actor, kind, id, write.labels.iter().map(String::as_str))
+            .await?;
+        let key = self.key(kind, id).await?;
+        let diagnostics = self.check(kind, &key, &write.content);
+        if is_broken(&diagnostics) && !write.broken {
+            return Err(DefinitionError::Broken {
+                kind,
+                id: id.to_owned(),
+                diagnostics,
+            });
+        }
+        let commit = Commit {
+            message: write.message.into(),
+            expect: write.expect,
+            always: write.always,
+            labels: write.labels.to_vec(),
+            ..Commit::new(kind, key, Some(write.content), &actor.name)
+        };
+        let committed = self.history()?.commit(&commit).await?;
+        if committed.is_new {
+            let number = committed.version.number;
+            self.written(actor, kind, id, number, write.message).await?;
+        }
+        for label in write.labels {
+            self.moved(
+                actor,
+                kind,
+                id,
+                label,
+                Some(committed.version.number),
+                write.message,
+            )
+            .await?;
+        }
+        Ok(Written {
+            committed,
+            diagnostics,
+        })
+    }
+
+    async fn written(
+        &self,
+        actor: &Actor,
+        kind: Kind,
+        id: &str,
+        version: u64,
+        message: &str,
+    ) -> Result<(), DefinitionError> {
+        let noted = Noted {
+            action: Action::Write,
+            kind,
+            id,
+            version: Some(version),
+            label: None,
+            message,
+        };
+        self.note(actor, noted).await
+    }
+
+    /// Removes a definition with all of its labels; its versions stay.
+    ///
+    /// # Errors
+    /// As [`Definitions::write`]; there is no such definition.
+    pub async fn remove(
+        &self,
+        actor: &Actor,
+        kind: Kind,
+        id: &str,
+        message: &str,
+        expect: Expect,
+    ) -> Result<Committed, DefinitionError> {
+        self.permit(actor, Right::Write, kind, id).await?;
+        let key = self.key(kind, id).await?;
+        if self.entry(kind, &key).await?.is_none() {
+            return Err(self.absent(kind, &key).await);
+        }
+        let labels = self.labels(kind, &key).await?;
+        self.may_label(actor, kind, id, labels.0.keys().map(String::as_str))
+            .await?;
+        let commit = Commit {
+            message: message.into(),
+            expect,
+            ..Commit::new(kind, key, None, &actor.name)
+        };
+        let committed = self.history()?.commit(&commit).await?;
+        let noted = Noted {
+            action: Action::Remove,
+            kind,
+            id,
+            version: Some(committed.version.number),
+            label: None,
+            message,
+        };
+        self.note(actor, noted).await?;
+        Ok(committed)
+    }
+}

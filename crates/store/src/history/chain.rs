@@ -1,0 +1,326 @@
+//! The versions of one definition, and what a commit does to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quillet_core::clock;
+use quillet_core::history::{Commit, Content, Digest, Expect, Kept, Labels, STORE, Version};
+use quillet_core::store::{Key, StoreError, StoreErrorKind};
+
+/// What stands in a store under a key at this moment.
+pub(crate) type Now<'a> = Option<&'a Content>;
+
+/// The versions of one definition that are kept, in memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chain {
+    versions: BTreeMap<u64, Version>,
+    /// By digest, so that a definition that comes back takes no room.
+    contents: BTreeMap<Digest, Content>,
+}
+
+impl Chain {
+    /// A chain of these versions, in any order.
+    pub(crate) fn of(versions: impl IntoIterator<Item = Kept>) -> Self {
+        let mut chain = Chain::default();
+        versions.into_iter().for_each(|kept| chain.add(kept));
+        chain
+    }
+
+    /// Adds a version that was kept before; one of its number makes way.
+    pub(crate) fn add(&mut self, kept: Kept) {
+        let Kept { version, content } = kept;
+        if let Some(content) = content {
+            self.contents.entry(version.digest).or_insert(content);
+        }
+        self.versions.insert(version.number, version);
+    }
+
+    /// The newest version.
+    pub(crate) fn head(&self) -> Option<&Version> {
+        self.versions.values().next_back()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.versions.is_empty()
+    }
+
+    /// Versions below a number, newest first.
+    pub(crate) fn below(&self, before: Option<u64>, limit: usize) -> Vec<Version> {
+        let range = self.versions.range(..before.unwrap_or(u64::MAX));
+        range
+            .rev()
+            .take(limit)
+            .map(|(_, one)| one.clone())
+            .collect()
+    }
+
+    /// The version of a number with what it holds.
+    pub(crate) fn kept(&self, number: u64) -> Option<Kept> {
+        let version = self.versions.get(&number)?.clone();
+        let content = if version.removed {
+            None
+        } else {
+            Some(self.contents.get(&version.digest)?.clone())
+        };
+        Some(Kept { version, content })
+    }
+
+    /// The newest version whose digest begins with these digits.
+    pub(crate) fn find(&self, digits: &str) -> Option<Version> {
+        let begins = |one: &&Version| !one.removed && one.digest.to_string().starts_with(digits);
+        self.versions.values().rev().find(begins).cloned()
+    }
+
+    /// Whether the newest version is what stands in the store.
+    pub(crate) fn is_at(&self, now: Now<'_>) -> bool {
+        match (self.head(), now) {
+            (None, None) => true,
+            (Some(head), None) => head.removed,
+            (Some(head), Some(now)) => !head.removed && head.digest == now.digest(),
+            (None, Some(_)) => false,
+        }
+    }
+
+    /// Takes note of what stands in the store, if that is new.
+    pub(crate) fn observe(&mut self, now: Now<'_>, author: &str) -> Option<Version> {
+        let is_new = !self.is_at(now);
+        is_new.then(|| self.push(now.cloned(), author, ""))
+    }
+
+    /// Does what a commit asks for, given what stands in the store; gives the newest version, and
+    /// whether the commit made it.
+    pub(crate) fn commit(
+        &mut self,
+        now: Now<'_>,
+        commit: &Commit,
+    ) -> Result<(Version, bool), StoreError> {
+        expected(self.head(), now, commit)?;
+        self.observe(now, STORE);
+        let same = match (&commit.content, now) {
+            (None, None) => true,
+            (Some(wanted), Some(now)) => !commit.always && wanted.digest() == now.digest(),
+            _ => false,
+        };
+        match self.head() {
+            Some(head) if same => Ok((head.clone(), false)),
+            None if same => Err(nothing(&commit.key)),
+            _ => {
+                let content = commit.content.clone();
+                Ok((self.push(content, &commit.author, &commit.message), true))
+            }
+        }
+    }
+
+    fn push(&mut self, content: Option<Content>, author: &str, message: &str) -> Version {
+        let version = next(self.head(), content.as_ref(), author, message);
+        let kept = Kept {
+            version: version.clone(),
+            content,
+        };
+        self.add(kept);
+        version
+    }
+
+    /// Whether a label may point at the version of a number.
+    pub(crate) fn points_at(&self, number: u64) -> bool {
+        self.versions.get(&number).is_some_and(|one| !one.removed)
+    }
+
+    /// Adds versions that were kept elsewhere; gives how many are new. What both have must be the
+    /// same, and what is new must follow what there is.
+    pub(crate) fn extend(&mut self, key: &Key, versions: &[Kept]) -> Result<usize, StoreError> {
+        let last = self.head().map_or(0, |head| head.number);
+        let mut added = Vec::new();
+        for kept in versions {
+            let number = kept.version.number;
+            match self.versions.get(&number) {
+                Some(known) if known.digest == kept.version.digest => {}
+                None if number > last => added.push(kept.clone()),
+                _ => {
+                    let message = format!(
+                        "{}: version {number} is another one here than in the import",
+                        key.id()
+                    );
+                    return Err(StoreError::new(StoreErrorKind::Conflict, message));
+                }
+            }
+        }
+        let newest = versions.last().map_or(0, |kept| kept.version.number);
+        if newest < last {
+            let message = format!(
+                "{}: there are versions up to {last} here, the import ends with {newest}",
+                key.id()
+            );
+            return Err(StoreError::new(StoreErrorKind::Conflict, message));
+        }
+        let count = added.len();
+        added.into_iter().for_each(|kept| self.add(kept));
+        Ok(count)
+    }
+
+    /// Drops all but the newest `keep`, those that labels name, and the newest of all.
+    pub(crate) fn collect(&mut self, keep: usize, labels: &Labels) -> Vec<u64> {
+        let old = self.versions.keys().rev().skip(keep.max(1)).copied();
+        let old: Vec<u64> = old.filter(|number| !labels.name(*number)).collect();
+        for number in &old {
+            self.versions.remove(number);
+        }
+        let used: BTreeSet<Digest> = self.versions.values().map(|one| one.digest).collect();
+        self.contents.retain(|digest, _| used.contains(digest));
+        old
+    }
+}
+
+/// The version that follows a newest one.
+pub(crate) fn next(
+    head: Option<&Version>,
+    content: Option<&Content>,
+    author: &str,
+    message: &str,
+) -> Version {
+    let before = head.map(|head| head.digest);
+    let empty = || Content::default().digest();
+    Version {
+        number: head.map_or(1, |head| head.number + 1),
+        digest: content.map_or_else(|| before.unwrap_or_else(empty), Content::digest),
+        parent: head.map(|head| head.number),
+        author: author.into(),
+        message: message.into(),
+        created_ms: clock::millis(),
+        bytes: content.map_or(0, |content| content.bytes() as u64),
+        removed: content.is_none(),
+    }
+}
+
+/// Whether a definition is what a commit takes it for.
+pub(crate) fn expected(
+    head: Option<&Version>,
+    now: Now<'_>,
+    commit: &Commit,
+) -> Result<(), StoreError> {
+    let is = now.map(Content::digest);
+    let holds = match commit.expect {
+        Expect::Anything => true,
+        Expect::Absent => is.is_none(),
+        Expect::Digest(wanted) => is == Some(wanted),
+        Expect::Version(number) => {
+            head.is_some_and(|head| head.number == number && is == Some(head.digest))
+        }
+    };
+    if holds {
+        return Ok(());
+    }
+    let newest = match (head, is) {
+        (_, None) => "there is none of that key now".to_owned(),
+        (Some(head), Some(is)) if head.digest == is && !head.removed => {
+            format!("it is at version {}", head.number)
+        }
+        (_, Some(is)) => format!("it was written since, and is sha256:{is}"),
+    };
+    let wanted = match commit.expect {
+        Expect::Anything | Expect::Absent => "a new definition".to_owned(),
+        Expect::Version(number) => format!("version {number}"),
+        Expect::Digest(digest) => format!("sha256:{digest}"),
+    };
+    let message = format!("{}: {wanted} was expected: {newest}", commit.key.id());
+    Err(StoreError::new(StoreErrorKind::Conflict, message))
+}
+
+/// What is removed and is not there.
+pub(crate) fn nothing(key: &Key) -> StoreError {
+    let message = format!("{}: there is none", key.id());
+    StoreError::new(StoreErrorKind::NoVersion, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use quillet_core::store::Kind;
+
+    use super::*;
+
+    fn content(text: &str) -> Option<Content> {
+        Some(Content::new(text))
+    }
+
+    fn commit(text: Option<&str>, expect: Expect) -> Commit {
+        let content = text.map(Content::new);
+        Commit {
+            expect,
+            ..Commit::new(Kind::Prompt, Key::new("a"), content, "ada")
+        }
+    }
+
+    #[test]
+    fn what_others_wrote_is_a_version_before_what_is_committed() {
+        let mut chain = Chain::default();
+        let raw = content("raw");
+        let done = chain.commit(raw.as_ref(), &commit(Some("new"), Expect::Anything));
+        let (version, is_new) = done.unwrap();
+        assert_eq!((version.number, version.parent, is_new), (2, Some(1), true));
+        let authors: Vec<_> = chain
+            .below(None, 9)
+            .into_iter()
+            .map(|it| it.author)
+            .collect();
+        assert_eq!(authors, ["ada".into(), STORE.into()] as [Arc<str>; 2]);
+    }
+
+    #[test]
+    fn expectations_are_held() {
+        let mut chain = Chain::default();
+        chain
+            .commit(None, &commit(Some("1"), Expect::Absent))
+            .unwrap();
+        let one = content("1");
+        let digest = |text| Content::new(text).digest();
+        for (now, expect, holds) in [
+            (one.clone(), Expect::Absent, false),
+            (None, Expect::Absent, true),
+            (one.clone(), Expect::Version(1), true),
+            (one.clone(), Expect::Version(2), false),
+            (content("raw"), Expect::Version(1), false),
+            (one.clone(), Expect::Digest(digest("1")), true),
+            (content("raw"), Expect::Digest(digest("1")), false),
+            (None, Expect::Version(1), false),
+        ] {
+            let done = chain
+                .clone()
+                .commit(now.as_ref(), &commit(Some("2"), expect));
+            let kind = done.as_ref().map_err(|error| error.kind).err();
+            let conflict = (!holds).then_some(StoreErrorKind::Conflict);
+            assert_eq!(kind, conflict, "{now:?} {expect:?} {done:?}");
+        }
+    }
+
+    #[test]
+    fn a_definition_that_comes_back_takes_no_room() {
+        let mut chain = Chain::default();
+        let mut now = None;
+        for text in ["1", "2", "1", "2"] {
+            let done = chain.commit(now.as_ref(), &commit(Some(text), Expect::Anything));
+            assert!(done.unwrap().1);
+            now = content(text);
+        }
+        assert_eq!((chain.versions.len(), chain.contents.len()), (4, 2));
+        let again = chain.commit(now.as_ref(), &commit(Some("2"), Expect::Anything));
+        assert!(!again.unwrap().1);
+    }
+
+    #[test]
+    fn collecting_spares_what_labels_name() {
+        let mut chain = Chain::default();
+        let mut now = None;
+        for number in 1..=6 {
+            let text = number.to_string();
+            let done = chain.commit(now.as_ref(), &commit(Some(&text), Expect::Anything));
+            done.unwrap();
+            now = content(&text);
+        }
+        let labels = Labels::parse(r#"{"production": 2}"#).unwrap();
+        assert_eq!(chain.collect(2, &labels), [4, 3, 1]);
+        assert!(chain.kept(2).is_some() && chain.kept(3).is_none());
+        assert_eq!(chain.collect(0, &Labels::default()), [5, 2]);
+        assert_eq!(chain.head().map(|head| head.number), Some(6));
+    }
+}

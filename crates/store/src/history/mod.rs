@@ -1,0 +1,9 @@
+//! What all stores have in common about histories.
+
+mod chain;
+mod labels;
+mod log;
+
+pub(crate) use chain::Chain;
+pub(crate) use labels::moved;
+pub(crate) use log::MemoryLog;

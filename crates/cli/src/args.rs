@@ -28,17 +28,17 @@ const GLOBAL: &str = "Global options";
     arg_required_else_help = true
 )]
 #[command(after_help = "Examples:
-  quillet demo                              a tour, offline
-  quillet serve --demo                      a prompt service to try
-  quillet ask \"What is a monad?\" -m gpt-4o  ask a model
-  quillet chat --demo                       talk with a mock model
-  quillet sql \"How many orders?\" --db demo  ask a database
-  quillet render greeting.tmpl -D name=Ada  fill in a template
-  quillet run support.prompty -m gpt-4o     send a prompt to a model
-  quillet run hello.ai.yaml                 run a script
-  quillet test scripts/                     run the tests beside scripts
-  quillet check prompts/                    find what is wrong with templates
-  quillet convert old.j2 --to go            write it in another format
+  quillet demo                                 a tour, offline
+  quillet serve --demo                         a prompt service to try
+  quillet ask \"What is a monad?\" -m gpt-6-sol  ask a model
+  quillet chat --demo                          talk with a mock model
+  quillet sql \"How many orders?\" --db demo     ask a database
+  quillet render greeting.tmpl -D name=Ada     fill in a template
+  quillet run support.prompty -m gpt-6-sol     send a prompt to a model
+  quillet run hello.ai.yaml                    run a script
+  quillet test scripts/                        run the tests beside scripts
+  quillet check prompts/                       find what is wrong with templates
+  quillet convert old.j2 --to go               write it in another format
 
 Exit codes: 0 fine, 1 failure, 2 usage, 3 template or variable, 4 model,
 5 refused.")]
@@ -191,7 +191,7 @@ pub(crate) struct Mcp {
 /// Who is talked to, and what that one may do.
 #[derive(Debug, Args)]
 pub(crate) struct Talk {
-    /// The model: gpt-4o, claude-…, gemini-…, PROVIDER/NAME, or mock.
+    /// The model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// The address of the server that speaks OpenAI's wire.

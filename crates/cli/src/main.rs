@@ -14,6 +14,7 @@ mod databases;
 #[cfg(not(feature = "sql"))]
 #[path = "databases_missing.rs"]
 mod databases;
+mod endings;
 mod explain;
 mod failure;
 mod overlay;

@@ -41,7 +41,9 @@ mod given;
 mod health;
 mod host;
 mod mcp;
+mod mcp_doors;
 mod metrics;
+mod needs;
 mod openapi;
 mod rate;
 mod revision;
@@ -54,6 +56,6 @@ mod sql;
 #[path = "sql_missing.rs"]
 mod sql;
 
-pub use config::{Rate, ServerConfig};
+pub use config::{NamedToken, Rate, ServerConfig};
 pub use server::{Server, ServerError};
 pub use services::Services;

@@ -4,6 +4,7 @@
 //! them refuses, all refuse.
 
 mod check;
+pub mod diff;
 mod error;
 mod history;
 mod labels;

@@ -8,12 +8,13 @@ pub mod diff;
 mod error;
 mod history;
 mod labels;
+mod push;
 mod rights;
 mod write;
 
 use std::sync::Arc;
 
-use quillet_core::history::{Content, History, Labels, Mark, PRODUCTION, Target, Version};
+use quillet_core::history::{Content, History, Labels, Mark, PRODUCTION, STORE, Target, Version};
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{clock, nearest};
 use quillet_prompt::PromptService;
@@ -21,6 +22,7 @@ use quillet_prompt::PromptService;
 pub use error::DefinitionError;
 pub use history::{Exported, Imported};
 pub use labels::{Relabel, Wanted};
+pub use push::{Pushed, Reason, Step};
 pub use rights::{Actor, Grant, Right, Rights};
 pub use write::{Write, Written};
 
@@ -115,6 +117,40 @@ impl Definitions {
         }
         let [plain, _] = plain;
         Ok(plain)
+    }
+
+    /// Divides what people write, `ID` or `ID@MARK`, into an id and a mark. A definition whose own
+    /// id has an `@` is found by its id.
+    ///
+    /// # Errors
+    /// What stands behind the `@` is no mark; the store does not answer.
+    pub async fn divide(
+        &self,
+        kind: Kind,
+        text: &str,
+    ) -> Result<(String, Option<Mark>), DefinitionError> {
+        let Some((id, mark)) = Mark::divide(text) else {
+            return Ok((text.replace(':', "."), None));
+        };
+        let plain = [Key::new(text.replace('.', ":")), Key::new(text)];
+        let found = self.store().get(kind, &plain).await?;
+        if found.into_iter().flatten().next().is_some() {
+            return Ok((text.replace(':', "."), None));
+        }
+        let wrong = |why| DefinitionError::Mark {
+            text: text.to_owned(),
+            why,
+        };
+        Ok((id.replace(':', "."), Some(mark.map_err(wrong)?)))
+    }
+
+    /// Makes a version of each of these definitions that somebody has written past the history.
+    ///
+    /// # Errors
+    /// The store keeps no history, or does not let it be written.
+    pub async fn observe(&self, kind: Kind, keys: &[Key]) -> Result<(), DefinitionError> {
+        self.history()?.observe(kind, keys, STORE).await?;
+        Ok(())
     }
 
     /// The entry that stands in the store now.

@@ -29,8 +29,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::StoreOptions;
 use crate::changes::Hub;
+pub use place::folders;
 pub(crate) use place::kind_of;
 use place::refused;
+pub use scan::entry_of_file;
 use scan::{Document, Snapshot};
 use watch::Watch;
 

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use quillet_core::store::{Key, Kind, StoreError, StoreErrorKind};
 
-/// Folders of a kind; new files go to the first.
-pub(crate) fn folders(kind: Kind) -> &'static [&'static str] {
+/// The folders of a kind in a folder store; new files go to the first.
+#[must_use]
+pub fn folders(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Extension => &["extensions"],
         Kind::Prompt => &["prompts", "templates"],

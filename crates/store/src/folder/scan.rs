@@ -57,6 +57,29 @@ pub(crate) fn scan(folder: &Path, max_file_bytes: usize) -> io::Result<Snapshot>
     Ok(scan.found)
 }
 
+/// One file as a folder store would hand it out, wherever it is: its name gives its key, and a
+/// `skprompt.txt` is read with its `config.json` under the name of their folder. `None` for a file
+/// that is no definition of that kind by its name.
+///
+/// # Errors
+/// There is no such file. One that cannot be read is a broken entry.
+pub fn entry_of_file(kind: Kind, path: &Path, max_bytes: usize) -> io::Result<Option<Entry>> {
+    let path = fs::canonicalize(path)?;
+    let is_function = kind == Kind::Prompt && path.ends_with(document::FOLDER_TEXT);
+    let path = match path.parent() {
+        Some(folder) if is_function => folder,
+        _ => &path,
+    };
+    let mut scan = Scan {
+        root: path.parent().unwrap_or(path),
+        max_file_bytes: max_bytes,
+        found: Snapshot::default(),
+    };
+    scan.path(kind, path, "", 0);
+    let mut found = scan.found.documents.into_values();
+    Ok(found.next().map(|document| document.entry))
+}
+
 struct Scan<'a> {
     root: &'a Path,
     max_file_bytes: usize,

@@ -5,6 +5,7 @@
 mod bounds;
 mod commits;
 mod imports;
+mod in_sqlite;
 mod labels;
 mod log;
 mod names;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use quillet_core::history::{Commit, Committed, Content, History, Kept, Version};
 use quillet_core::store::{Key, Kind, Store, StoreError};
 use quillet_store::StoreOptions;
+use quillet_test_support::TempDir;
 
 use crate::support::{becomes, open_with};
 
@@ -146,4 +148,10 @@ async fn texts(store: &Arc<dyn Store>, key: &Key) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_keeps_histories() {
     holds("memory:").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sqlite_keeps_histories() {
+    let dir = TempDir::new();
+    holds(&format!("sqlite:{}/q.db", dir.path().display())).await;
 }

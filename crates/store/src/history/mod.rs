@@ -5,5 +5,5 @@ mod labels;
 mod log;
 
 pub(crate) use chain::Chain;
-pub(crate) use labels::moved;
+pub(crate) use labels::{committed, imported, moved, stored};
 pub(crate) use log::MemoryLog;

@@ -38,6 +38,8 @@ pub(crate) struct Candidate<'a> {
     pub(crate) read: Result<(&'a Prompt, &'a [Diagnostic]), &'a [Diagnostic]>,
     /// The prompt, if it can be shared.
     pub(crate) shared: Option<&'a Arc<Prompt>>,
+    /// The number of the version that it is, where that was chosen.
+    pub(crate) version: Option<u64>,
 }
 
 impl Builder {
@@ -165,6 +167,8 @@ impl Builder {
                             prompt,
                             origin: candidate.origin,
                             sources,
+                            version: candidate.version,
+                            drawn: false,
                         };
                         (State::Valid(entry), warnings.to_vec())
                     }

@@ -36,6 +36,9 @@ pub struct RenderOutcome {
     pub absent: Vec<Absent>,
     /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
     pub explanation: Option<Box<Explanation>>,
+    /// The number of the version that spoke: where a label or a mark has chosen one, or
+    /// [`Input::numbered`](crate::Input::numbered) asks.
+    pub version: Option<u64>,
 }
 
 /// A model that has begun to answer.
@@ -51,4 +54,7 @@ pub struct ChatOutcome {
     pub absent: Vec<Absent>,
     /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
     pub explanation: Option<Box<Explanation>>,
+    /// The number of the version that spoke: where a label or a mark has chosen one, or
+    /// [`Input::numbered`](crate::Input::numbered) asks.
+    pub version: Option<u64>,
 }

@@ -61,3 +61,4 @@ pub(crate) async fn render(
             .join("\n"),
     })
 }
+mod versions;

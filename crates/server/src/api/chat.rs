@@ -145,7 +145,7 @@ fn script(
         history: &body.history,
         ..Input::new(&variables, call.exchange.id())
     };
-    let job = service.script_in(snapshot, id, &input)?;
+    let job = service.script_in(snapshot, id, &input).await?;
     Ok(job.map(|job| ScriptJob {
         model: body.model.clone(),
         options: body.options.clone(),

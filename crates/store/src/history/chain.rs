@@ -70,12 +70,21 @@ impl Chain {
         self.versions.values().rev().find(begins).cloned()
     }
 
+    /// What the newest version holds.
+    fn head_content(&self) -> Option<&Content> {
+        let head = self.head().filter(|head| !head.removed)?;
+        self.contents.get(&head.digest)
+    }
+
     /// Whether the newest version is what stands in the store.
     pub(crate) fn is_at(&self, now: Now<'_>) -> bool {
         match (self.head(), now) {
             (None, None) => true,
             (Some(head), None) => head.removed,
-            (Some(head), Some(now)) => !head.removed && head.digest == now.digest(),
+            (Some(head), Some(now)) => {
+                let read = || read_as(self.head_content(), now).digest();
+                !head.removed && head.digest == read()
+            }
             (None, Some(_)) => false,
         }
     }
@@ -93,6 +102,8 @@ impl Chain {
         now: Now<'_>,
         commit: &Commit,
     ) -> Result<(Version, bool), StoreError> {
+        let head = self.head_content().cloned();
+        let now = now.map(|now| read_as(head.as_ref(), now));
         expected(self.head(), now.map(Content::digest), commit)?;
         self.observe(now, STORE);
         let same = match (&commit.content, now) {
@@ -123,6 +134,12 @@ impl Chain {
     /// Whether a label may point at the version of a number.
     pub(crate) fn points_at(&self, number: u64) -> bool {
         self.versions.get(&number).is_some_and(|one| !one.removed)
+    }
+
+    /// Versions above a number with what they hold, oldest first.
+    pub(crate) fn since(&self, number: u64) -> Vec<Kept> {
+        let new = self.versions.range(number.saturating_add(1)..);
+        new.filter_map(|(number, _)| self.kept(*number)).collect()
     }
 
     /// Adds versions that were kept elsewhere; gives how many are new. What both have must be the
@@ -168,6 +185,20 @@ impl Chain {
         self.contents.retain(|digest, _| used.contains(digest));
         old
     }
+}
+
+/// What stands in a store, with the way in which it is read. Where the text is that of the newest
+/// version, that version says it: a store without files knows texts alone, and in a folder the name
+/// of the file follows the key.
+pub(crate) fn read_as<'a>(head: Option<&'a Content>, now: &'a Content) -> &'a Content {
+    let ending = |content: &'a Content| content.file.rsplit_once('.').map(|(_, ending)| ending);
+    let beside = |content: &'a Content| content.companion.as_ref().map(|(_, text)| text);
+    let is_read_alike = |head: &&'a Content| {
+        let one_is_text_alone = now.file.is_empty() || head.file.is_empty();
+        let same_file = || ending(head) == ending(now) && beside(head) == beside(now);
+        head.text == now.text && (one_is_text_alone || same_file())
+    };
+    head.filter(is_read_alike).unwrap_or(now)
 }
 
 /// The version that follows a newest one.

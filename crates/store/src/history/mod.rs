@@ -5,5 +5,5 @@ mod labels;
 mod log;
 
 pub(crate) use chain::{Chain, expected, next, nothing};
-pub(crate) use labels::moved;
+pub(crate) use labels::{committed, imported, moved, stored};
 pub(crate) use log::{MOST_LINES, MemoryLog};

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::history::{Content, Digest, Kept, Labels, Version};
+use quillet_core::history::{Content, Digest, Kept, Version};
 use quillet_core::store::StoreError;
 use redis::Value;
 
@@ -44,7 +44,7 @@ local state = table.concat({stamp, pointed, seen or '', numbers or ''}, ' ')
 if state ~= ARGV[2] then
   if text and (stamp == seen or #text > tonumber(ARGV[1])) then text = false end
   local last = string.match(numbers or '', '%d+$')
-  return {state, text, last and redis.call('HGET', history, 'v' .. last), labels}
+  return {state, text, last and redis.call('HGET', history, 'v' .. last) or false, labels}
 end
 local function put(key, change)
   if change == '-' then redis.call('DEL', key)
@@ -98,8 +98,8 @@ pub(crate) struct State {
     pub(crate) numbers: Numbers,
     /// The newest version.
     pub(crate) head: Option<Version>,
-    /// Those that somebody has written wrongly are none.
-    pub(crate) labels: Labels,
+    /// As they are stored; an empty text for what is none.
+    pub(crate) labels: Option<String>,
 }
 
 /// What becomes of a key.
@@ -208,7 +208,7 @@ impl State {
             return Err(wrong("the script gave no state"));
         };
         let known = text(known).unwrap_or_default();
-        let [stamp, _, seen, numbers] = known.split(' ').collect::<Vec<_>>()[..] else {
+        let [stamp, pointed, seen, numbers] = known.split(' ').collect::<Vec<_>>()[..] else {
             return Err(wrong("the script gave no state"));
         };
         let numbers = Numbers::parse(numbers);
@@ -227,13 +227,13 @@ impl State {
             _ if stamp == seen && stamp != "!" && head.is_some() => Now::Head,
             _ => Now::Broken,
         };
-        let labels = text(labels).and_then(|text| Labels::parse(&text).ok());
+        let are_there = !pointed.is_empty();
         Ok(Some(State {
             now,
             is_stamped: stamp == seen,
             numbers,
             head,
-            labels: labels.unwrap_or_default(),
+            labels: are_there.then(|| text(labels).unwrap_or_default()),
             known,
         }))
     }

@@ -28,7 +28,7 @@ use super::fault;
 use super::layout::Names;
 use crate::address::Deployment;
 use crate::changes::Hub;
-use crate::history::{Chain, moved};
+use crate::history::{Chain, imported, moved, stored};
 use ask::ask;
 use exchange::{Change, Now, Put, State};
 
@@ -167,7 +167,7 @@ impl RedisHistory {
             let Some(state) = State::of(names, reply)? else {
                 continue;
             };
-            if let Some(change) = plan::observe(&state, author, settings.max_versions) {
+            if let Some(change) = plan::observe(&state, key, author, settings.max_versions) {
                 requests.push(exchange::write(settings, names, &state, &change).await?);
                 planned.push((*key, names, change));
             }
@@ -198,8 +198,8 @@ impl RedisHistory {
     ) -> Result<Option<Version>, StoreError> {
         let most = self.client.settings.max_versions;
         let plan = |state: &State| {
-            let change = plan::observe(state, author, most);
-            let change = change.unwrap_or_else(|| plan::relabel(state, &state.labels));
+            let change = plan::observe(state, key, author, most);
+            let change = change.unwrap_or_else(|| plan::nothing_new(state));
             let version = change.added.last().map(|kept| kept.version.clone());
             Ok((change, version))
         };
@@ -222,7 +222,8 @@ impl RedisHistory {
             |number: u64| known.iter().any(|one| one.number == number && !one.removed);
         let plan = |state: &State| {
             let is_there = |number| state.numbers.contains(number) && can_be_named(number);
-            let labels = moved(key, &state.labels, moves, is_there)?;
+            let known = stored(key, state.labels.as_deref())?;
+            let labels = moved(key, &known, moves, is_there)?;
             Ok((plan::relabel(state, &labels), labels))
         };
         self.change(kind, key, plan).await
@@ -270,22 +271,10 @@ fn joined(
         Now::Head | Now::Broken => {}
     }
     let count = chain.extend(&import.key, &import.versions)?;
-    let moves = import.labels.0.iter().map(|(name, to)| LabelMove {
-        name: name.clone(),
-        to: Some(to.clone()),
-        expect: None,
-    });
-    let moves: Vec<LabelMove> = moves.collect();
-    let labels = moved(&import.key, &state.labels, &moves, |number| {
-        chain.points_at(number)
-    })?;
-    let last = state.numbers.last().unwrap_or_default();
-    let all = chain.below(None, usize::MAX).into_iter().rev();
-    let added = all.filter(|version| version.number > last).map(|version| {
-        let content = chain.kept(version.number).and_then(|kept| kept.content);
-        Kept { version, content }
-    });
-    Ok((plan::import(state, added.collect(), &labels), count))
+    let is_there = |number| chain.points_at(number);
+    let labels = imported(import, state.labels.as_deref(), is_there)?;
+    let added = chain.since(state.numbers.last().unwrap_or_default());
+    Ok((plan::import(state, added, &labels), count))
 }
 
 fn busy(key: &Key) -> StoreError {
@@ -356,7 +345,7 @@ impl History for RedisHistory {
         keep: usize,
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>> {
         let plan = move |state: &State| {
-            let change = plan::collect(state, keep);
+            let change = plan::collect(state, key, keep)?;
             let dropped = change.dropped.clone();
             Ok((change, dropped))
         };

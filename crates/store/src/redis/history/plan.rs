@@ -1,12 +1,10 @@
 //! What is to be changed, given the state of a definition. Nothing here asks Redis.
 
-use quillet_core::history::{
-    Commit, Committed, Content, Expect, Kept, LabelMove, Labels, STORE, Target, Version,
-};
-use quillet_core::store::{StoreError, StoreErrorKind};
+use quillet_core::history::{Commit, Committed, Content, Expect, Kept, Labels, STORE, Version};
+use quillet_core::store::{Key, StoreError, StoreErrorKind};
 
 use super::exchange::{Change, Now, Put, State};
-use crate::history::{expected, moved, next, nothing};
+use crate::history::{committed, expected, next, nothing, stored};
 
 /// A change that is being worked out.
 struct Draft {
@@ -52,10 +50,11 @@ impl Draft {
     }
 
     fn point(&mut self, state: &State, labels: &Labels) {
-        self.change.labels = match labels {
-            _ if *labels == state.labels => Put::Keep,
-            labels if labels.0.is_empty() => Put::Remove,
-            labels => Put::Set(labels.to_text().into()),
+        let now = (!labels.0.is_empty()).then(|| labels.to_text());
+        self.change.labels = match now {
+            now if now == state.labels => Put::Keep,
+            Some(text) => Put::Set(text.into()),
+            None => Put::Remove,
         };
     }
 
@@ -70,10 +69,13 @@ impl Draft {
 }
 
 /// Keeps what stands in the store as a version; `None` where there is nothing to be done.
-pub(crate) fn observe(state: &State, author: &str, keep: usize) -> Option<Change> {
+pub(crate) fn observe(state: &State, key: &Key, author: &str, keep: usize) -> Option<Change> {
     let mut draft = Draft::of(state);
     draft.see(state, author);
-    draft.bound(keep, &state.labels);
+    // Nothing is dropped while nobody knows what broken labels name.
+    if let Ok(labels) = stored(key, state.labels.as_deref()) {
+        draft.bound(keep, &labels);
+    }
     let is_new = draft.change.stamp || !draft.change.added.is_empty();
     is_new.then_some(draft.change)
 }
@@ -102,10 +104,7 @@ pub(crate) fn commit(
         draft.push(commit.content.clone(), &commit.author, &commit.message);
     }
     let version = draft.head.clone().ok_or_else(|| nothing(&commit.key))?;
-    let labels = match &commit.content {
-        Some(_) => labels_at(state, commit, version.number)?,
-        None => Labels::default(),
-    };
+    let labels = committed(commit, state.labels.as_deref(), version.number)?;
     draft.change.definition = match &commit.content {
         Some(content) => Put::Set(content.text.clone()),
         None => Put::Remove,
@@ -113,23 +112,17 @@ pub(crate) fn commit(
     draft.change.stamp = true;
     draft.point(state, &labels);
     draft.bound(keep, &labels);
-    let committed = Committed {
+    let done = Committed {
         version,
         is_new: !same,
         labels,
     };
-    Ok((draft.change, committed))
+    Ok((draft.change, done))
 }
 
-/// The labels after a commit that made, or found, a version.
-fn labels_at(state: &State, commit: &Commit, number: u64) -> Result<Labels, StoreError> {
-    let moves = commit.labels.iter().map(|name| LabelMove {
-        name: name.clone(),
-        to: Some(Target::Version(number)),
-        expect: None,
-    });
-    let moves: Vec<LabelMove> = moves.collect();
-    moved(&commit.key, &state.labels, &moves, |one| one == number)
+/// Changes nothing.
+pub(crate) fn nothing_new(state: &State) -> Change {
+    Draft::of(state).change
 }
 
 /// Makes these the labels.
@@ -140,10 +133,10 @@ pub(crate) fn relabel(state: &State, labels: &Labels) -> Change {
 }
 
 /// Drops old versions.
-pub(crate) fn collect(state: &State, keep: usize) -> Change {
+pub(crate) fn collect(state: &State, key: &Key, keep: usize) -> Result<Change, StoreError> {
     let mut draft = Draft::of(state);
-    draft.bound(keep, &state.labels);
-    draft.change
+    draft.bound(keep, &stored(key, state.labels.as_deref())?);
+    Ok(draft.change)
 }
 
 /// Adds versions that were kept elsewhere, behind what stands in the store.

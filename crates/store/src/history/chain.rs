@@ -113,7 +113,7 @@ impl Chain {
     ) -> Result<(Version, bool), StoreError> {
         let head = self.head_content().cloned();
         let now = now.map(|now| read_as(head.as_ref(), now));
-        expected(self.head(), now, commit)?;
+        expected(self.head(), now.map(Content::digest), commit)?;
         self.observe(now, STORE);
         let same = match (&commit.content, now) {
             (None, None) => true,
@@ -250,13 +250,13 @@ pub(crate) fn next(
     }
 }
 
-/// Whether a definition is what a commit takes it for.
+/// Whether a definition is what a commit takes it for; `is` is the digest of what stands in the
+/// store.
 pub(crate) fn expected(
     head: Option<&Version>,
-    now: Now<'_>,
+    is: Option<Digest>,
     commit: &Commit,
 ) -> Result<(), StoreError> {
-    let is = now.map(Content::digest);
     let holds = match commit.expect {
         Expect::Anything => true,
         Expect::Absent => is.is_none(),

@@ -10,6 +10,7 @@ mod folder;
 mod history;
 mod knowledge;
 mod redis_cluster;
+mod redis_history;
 mod redis_recovery;
 mod redis_single;
 mod runs;

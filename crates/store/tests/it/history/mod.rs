@@ -74,7 +74,7 @@ async fn ready(address: &str, options: &StoreOptions) -> Arc<dyn Store> {
     store
 }
 
-async fn holds(address: &str) {
+pub(crate) async fn holds(address: &str) {
     let bench = &Bench::new(address).await;
     commits::hold(bench).await;
     observed::hold(bench).await;

@@ -94,7 +94,7 @@ async fn answer(
     body: ChatBody,
 ) -> Result<Response, ApiError> {
     let is_streamed = body.stream == Some(true);
-    if let Some(job) = script(call, &snapshot, &id, &body)? {
+    if let Some(job) = script(call, &snapshot, &id, &body).await? {
         return super::script::answer(call, job).await;
     }
     let made_of = MadeOf::default();
@@ -133,7 +133,7 @@ pub(crate) async fn chat_prompt_alias(
 }
 
 /// The run that the body asks for, if the prompt is a script.
-fn script(
+async fn script(
     call: &Call,
     snapshot: &Arc<Snapshot>,
     id: &str,

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
+use quillet_core::history::Content;
 use quillet_core::store::{
     Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
 };
@@ -75,6 +76,25 @@ impl FolderStore {
             folder,
             _watcher: AbortOnDropHandle::new(watcher),
         })
+    }
+
+    /// Writes a definition as a file in the form that it was kept in, and makes no version of it.
+    ///
+    /// # Errors
+    /// `Refused` for a key that is no path, and where the system refuses.
+    pub async fn write_file(
+        &self,
+        kind: Kind,
+        key: &Key,
+        content: &Content,
+    ) -> Result<(), StoreError> {
+        let (key, content) = (key.clone(), content.clone());
+        let work = move |folder: &Folder| {
+            let written = folder.write(kind, &key, &content.text);
+            folder.look();
+            written
+        };
+        in_background(&self.folder, work).await?
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use quillet::parts;
 use quillet::settings::Settings;
+use quillet_core::history::label_key;
 use quillet_core::store::{Entry, Kind, Store};
 use quillet_core::{Diagnostic, Severity};
 use quillet_prompt::{Catalogue, Snapshot};
@@ -28,6 +29,9 @@ pub(crate) async fn findings(
     let mut over = Overlay::new(store);
     for (kind, entry) in entries {
         over.add(*kind, entry.clone());
+        // Labels name versions that are there already, and what is asked is how the new ones are.
+        let place = label_key(*kind, &entry.key);
+        over.add(Kind::Label, Entry::new(place, "{}", ""));
     }
     let catalogue = parts::catalogue(config, Arc::new(over))?;
     catalogue.load().await?;

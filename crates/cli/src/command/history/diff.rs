@@ -1,11 +1,8 @@
 //! `quillet diff`: what differs between two versions, and between what they render.
 
-use std::sync::Arc;
-
-use quillet::parts;
 use quillet_core::Map;
 use quillet_core::history::{Content, LATEST, Mark, PRODUCTION};
-use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::store::Kind;
 use quillet_host::definitions::diff::{Side, readable, unified};
 use quillet_prompt::{Input, RenderedPrompt};
 
@@ -13,7 +10,6 @@ use super::{Named, Work, mark};
 use crate::args::Diff;
 use crate::command::render::as_text;
 use crate::failure::Failure;
-use crate::overlay::Overlay;
 use crate::source;
 use crate::talk::harmless;
 use crate::terminal::{self, Stream, Style, styled};
@@ -22,8 +18,6 @@ use crate::terminal::{self, Stream, Style, styled};
 struct Version {
     /// `ID@NUMBER`.
     name: String,
-    kind: Kind,
-    key: Key,
     content: Content,
 }
 
@@ -113,8 +107,6 @@ async fn version(work: &Work<'_>, named: &Named) -> Result<Version, Failure> {
     let mark = number.unwrap_or_else(|| named.mark_or_latest());
     Ok(Version {
         name: format!("{}@{mark}", named.id),
-        kind: named.kind,
-        key: found.key,
         content: found.content,
     })
 }
@@ -145,21 +137,12 @@ fn differences(old: (&str, &str), new: (&str, &str)) -> String {
     found.lines().enumerate().map(line).collect()
 }
 
-/// What a version renders with these variables, over all else as it stands in the store.
+/// What a version renders with these variables.
 async fn rendered(work: &Work<'_>, version: &Version, variables: &Map) -> Result<String, Failure> {
-    let mut over = Overlay::new(work.store.clone());
-    let id = version.key.id();
-    let origin = match &*version.content.file {
-        "" => format!("{} {id}", version.kind.name()),
-        file => file.to_owned(),
-    };
-    let entry = Entry::new(version.key.clone(), version.content.text.clone(), origin);
-    let companion = version.content.companion.clone();
-    over.add(version.kind, Entry { companion, ..entry });
-    let service = parts::service(work.config, Arc::new(over), None, Arc::default())?;
+    let service = work.definitions.prompts();
     service.load().await?;
     let input = Input::new(variables, "diff");
-    let outcome = match service.render(&id, &input).await {
+    let outcome = match service.render(&version.name, &input).await {
         Ok(outcome) => outcome,
         Err(error) => {
             terminal::error(&format!("{} cannot be rendered: {error}", version.name));

@@ -138,8 +138,7 @@ impl Files {
     /// # Errors
     /// A prompt file has no exact counterpart.
     pub(super) fn kept(self, config: &Settings) -> Result<Vec<Kept>, Failure> {
-        let address = config.text(&settings::STORE_URL).unwrap_or_default();
-        let is_folder = matches!(address.parse::<Address>(), Ok(Address::Folder(_)));
+        let is_folder = is_folder(config);
         let formats = TemplateFactory::standard();
         let (mut kept, mut found) = (Vec::new(), Vec::new());
         for ((kind, _), entry) in self.entries {
@@ -182,8 +181,17 @@ pub(super) struct Kept {
     pub(super) content: Content,
 }
 
+/// Whether the store is a folder, which keeps prompt files as they stand.
+pub(super) fn is_folder(config: &Settings) -> bool {
+    let address = config.text(&settings::STORE_URL).unwrap_or_default();
+    matches!(address.parse::<Address>(), Ok(Address::Folder(_)))
+}
+
 /// A prompt file as a definition in JSON.
-fn converted(entry: &Entry, formats: &TemplateFactory) -> Result<String, Vec<Finding>> {
+///
+/// # Errors
+/// What of it has no exact counterpart.
+pub(super) fn converted(entry: &Entry, formats: &TemplateFactory) -> Result<String, Vec<Finding>> {
     let config = entry.companion.as_ref();
     let prompt = PromptFile {
         id: file::stem(&entry.origin),

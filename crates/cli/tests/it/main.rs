@@ -13,6 +13,7 @@ mod check;
 mod config;
 mod convert;
 mod doors;
+mod history;
 #[cfg(feature = "js")]
 mod js_worker;
 mod keys;

@@ -128,30 +128,34 @@ impl<'a> Work<'a> {
         Ok(removed.await?)
     }
 
-    /// The definition that `ID[@MARK]` names.
+    /// The definition that `ID[@MARK]` names, where what stands in the store is a version.
+    ///
+    /// # Errors
+    /// It is no id, or no mark; the store failed.
     async fn named(&self, kind: Kind, text: &str) -> Result<Named, Failure> {
-        let (id, mark) = self.definitions.divide(kind, text).await?;
-        let key = self.definitions.key(kind, &id).await?;
-        let named = Named {
-            kind,
-            id,
-            key,
-            mark,
-        };
+        let named = self.unnoted(kind, text).await?;
         self.take_note(kind, std::slice::from_ref(&named.key))
             .await?;
         Ok(named)
     }
 
+    /// As [`Work::named`], and nothing is written.
+    async fn unnoted(&self, kind: Kind, text: &str) -> Result<Named, Failure> {
+        let (id, mark) = self.definitions.divide(kind, text).await?;
+        let key = self.definitions.key(kind, &id).await?;
+        Ok(Named {
+            kind,
+            id,
+            key,
+            mark,
+        })
+    }
+
     /// As [`Work::named`], where a mark makes no sense.
     async fn id(&self, kind: Kind, text: &str) -> Result<Named, Failure> {
         let named = self.named(kind, text).await?;
-        match &named.mark {
-            None => Ok(named),
-            Some(mark) => Err(Failure::Usage(format!(
-                "{text:?}: all versions are meant here: leave out @{mark}"
-            ))),
-        }
+        named.whole(text)?;
+        Ok(named)
     }
 
     /// What was written past the history becomes a version, so that it is shown as one. A store
@@ -183,14 +187,15 @@ impl<'a> Work<'a> {
         Ok(found.await?)
     }
 
-    /// All keys of some kinds, or those of these ids.
+    /// All keys of some kinds, or those of these ids. Nothing is written.
     async fn keys(&self, kinds: &[Kind], ids: &[String]) -> Result<Vec<(Kind, Key)>, Failure> {
         let mut keys = Vec::new();
         if let [kind, ..] = kinds
             && !ids.is_empty()
         {
             for id in ids {
-                let named = self.id(*kind, id).await?;
+                let named = self.unnoted(*kind, id).await?;
+                named.whole(id)?;
                 // Says what is wrong with an id that nothing has.
                 self.definitions.versions(*kind, &named.id, None, 1).await?;
                 keys.push((*kind, named.key));
@@ -214,6 +219,16 @@ struct Named {
 }
 
 impl Named {
+    /// Nothing where the definition is meant with all of its versions.
+    fn whole(&self, text: &str) -> Result<(), Failure> {
+        match &self.mark {
+            None => Ok(()),
+            Some(mark) => Err(Failure::Usage(format!(
+                "{text:?}: all versions are meant here: leave out @{mark}"
+            ))),
+        }
+    }
+
     /// The mark, or the one for what stands in the store.
     fn mark_or_latest(&self) -> Mark {
         let latest = || Mark::Label(LATEST.to_owned());

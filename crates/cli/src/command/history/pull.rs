@@ -8,7 +8,7 @@ use std::sync::Arc;
 use quillet_core::Exit;
 use quillet_core::history::{Content, Digest, LATEST, Mark};
 use quillet_core::store::{Entry, Key, Kind, Store};
-use quillet_host::definitions::{DefinitionError, Found};
+use quillet_host::definitions::{DefinitionError, Found, Pushed, Step};
 use quillet_prompt::script_source;
 use quillet_store::{FolderStore, StoreOptions};
 use quillet_template::TemplateFactory;
@@ -39,6 +39,8 @@ enum Fate {
 struct Pulled {
     kind: Kind,
     found: Found,
+    /// The number of the version; of what was written past the history the one that it will have.
+    number: u64,
     fate: Fate,
 }
 
@@ -122,6 +124,7 @@ async fn compared(
         };
         pulled.push(Pulled {
             kind: *kind,
+            number: number(work, *kind, &found).await?,
             found,
             fate,
         });
@@ -133,6 +136,19 @@ async fn compared(
         ));
     }
     Ok(pulled)
+}
+
+async fn number(work: &Work<'_>, kind: Kind, found: &Found) -> Result<u64, Failure> {
+    if let Some(version) = &found.version {
+        return Ok(version.number);
+    }
+    let pushed = Pushed {
+        kind,
+        key: found.key.clone(),
+        content: found.content.clone(),
+    };
+    let steps = work.definitions.plan(vec![pushed]).await?;
+    Ok(steps.first().map_or(0, Step::number))
 }
 
 async fn fate(
@@ -233,10 +249,8 @@ fn told(args: &Pull, pulled: &[Pulled]) -> Result<(), Failure> {
             Fate::Same => (2, "unchanged"),
         };
         counts[count] += 1;
-        let number = it.found.version.as_ref();
-        let number = number.map_or_else(String::new, |version| format!(" {}", version.number));
         let (kind, id) = (it.kind.name(), it.found.key.id());
-        lines.push_str(&format!("{kind} {id}: {what}{number}\n"));
+        lines.push_str(&format!("{kind} {id}: {what} {}\n", it.number));
     }
     terminal::result(&lines)?;
     let done = if args.dry_run {

@@ -7,8 +7,8 @@ use super::shown::{digest, labels_of, moment};
 use crate::args::Show;
 use crate::command::stored::pretty;
 use crate::failure::Failure;
-use crate::talk::one_line;
-use crate::terminal;
+use crate::talk::{harmless, one_line};
+use crate::terminal::{self, Stream};
 
 pub(super) async fn run(args: &Show, work: &Work<'_>) -> Result<(), Failure> {
     let named = work.named(args.which.kind(), &args.id).await?;
@@ -54,7 +54,12 @@ pub(super) async fn run(args: &Show, work: &Work<'_>) -> Result<(), Failure> {
             moment(version.created_ms),
         ));
     }
-    terminal::line(&pretty(&found.content.text))?;
+    let text = pretty(&found.content.text);
+    if Stream::Out.is_terminal() {
+        terminal::line(&harmless(&text))?;
+    } else {
+        terminal::line(&text)?;
+    }
     if let Some((name, text)) = &found.content.companion {
         terminal::note(&format!("{name}:\n{}", text.trim_end()));
     }

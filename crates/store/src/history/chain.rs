@@ -62,6 +62,11 @@ impl Chain {
             .collect()
     }
 
+    /// The version of a number.
+    pub(crate) fn version(&self, number: u64) -> Option<&Version> {
+        self.versions.get(&number)
+    }
+
     /// The version of a number with what it holds.
     pub(crate) fn kept(&self, number: u64) -> Option<Kept> {
         let version = self.versions.get(&number)?.clone();
@@ -188,13 +193,23 @@ impl Chain {
         Ok(count)
     }
 
+    /// The versions that are kept, oldest first.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = &Version> {
+        self.versions.values()
+    }
+
+    /// Leaves versions out that are kept no longer.
+    pub(crate) fn forget(&mut self, numbers: &[u64]) {
+        for number in numbers {
+            self.versions.remove(number);
+        }
+    }
+
     /// Drops all but the newest `keep`, those that labels name, and the newest of all.
     pub(crate) fn collect(&mut self, keep: usize, labels: &Labels) -> Vec<u64> {
         let old = self.versions.keys().rev().skip(keep.max(1)).copied();
         let old: Vec<u64> = old.filter(|number| !labels.name(*number)).collect();
-        for number in &old {
-            self.versions.remove(number);
-        }
+        self.forget(&old);
         let used: BTreeSet<Digest> = self.versions.values().map(|one| one.digest).collect();
         self.contents.retain(|digest, _| used.contains(digest));
         old

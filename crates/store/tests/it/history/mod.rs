@@ -155,3 +155,11 @@ async fn sqlite_keeps_histories() {
     let dir = TempDir::new();
     holds(&format!("sqlite:{}/q.db", dir.path().display())).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_keep_histories() {
+    let dir = TempDir::new();
+    let folder = dir.path().join("store");
+    std::fs::create_dir(&folder).unwrap();
+    holds(&format!("dir:{}", folder.display())).await;
+}

@@ -6,8 +6,10 @@
 
 mod agent_file;
 mod args;
+mod bar;
 mod beside;
 mod braces;
+mod cells;
 mod command;
 #[cfg(feature = "sql")]
 mod databases;
@@ -141,6 +143,7 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
             Command::Tool(args) => command::stored::run(Kind::Tool, args, config).await,
             Command::Var(args) => command::stored::run(Kind::Environ, args, config).await,
             Command::Ext(args) => command::stored::run(Kind::Extension, args, config).await,
+            Command::Versions(args) => command::history::run(args, config).await,
             Command::Doctor(args) => command::doctor::run(args, config).await,
             Command::Serve(_)
             | Command::Ask(_)

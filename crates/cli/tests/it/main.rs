@@ -14,6 +14,7 @@ mod config;
 mod convert;
 mod doors;
 mod endings;
+mod history;
 #[cfg(feature = "js")]
 mod js_worker;
 mod keys;
@@ -22,6 +23,7 @@ mod killed;
 mod layout;
 mod lsp;
 mod markdown;
+mod marks;
 #[cfg(not(feature = "full"))]
 mod missing;
 mod newcomers;

@@ -140,7 +140,9 @@ impl DefinitionError {
         }
     }
 
-    pub(super) fn label(key: &Key, label: &str, labels: &Labels) -> Self {
+    /// That a definition with these labels has none of that name.
+    #[must_use]
+    pub fn label(key: &Key, label: &str, labels: &Labels) -> Self {
         let names = || labels.0.keys().map(String::as_str);
         let known: Vec<&str> = names().collect();
         let known = match known.as_slice() {

@@ -1,8 +1,6 @@
 //! Whole histories: reading, dropping what is old, taking them elsewhere.
 
-use quillet_core::history::{
-    Action, Content, Import, Kept, Labels, LogEntry, LogFilter, STORE, Version,
-};
+use quillet_core::history::{Action, Content, Import, Kept, Labels, LogEntry, LogFilter, Version};
 use quillet_core::store::{Key, Kind};
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +90,22 @@ impl Definitions {
         Ok(dropped)
     }
 
+    /// The versions that [`Definitions::collect`] would drop.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn collectable(
+        &self,
+        kind: Kind,
+        key: &Key,
+        keep: usize,
+    ) -> Result<Vec<u64>, DefinitionError> {
+        let labels = self.labels(kind, key).await?;
+        let numbers = self.numbers(kind, key).await?;
+        let old = numbers.into_iter().rev().skip(keep.max(1));
+        Ok(old.filter(|number| !labels.name(*number)).collect())
+    }
+
     async fn done(
         &self,
         actor: &Actor,
@@ -128,19 +142,9 @@ impl Definitions {
     /// # Errors
     /// The store failed.
     pub async fn export(&self, kind: Kind, key: &Key) -> Result<Exported, DefinitionError> {
+        self.observe(kind, std::slice::from_ref(key)).await?;
         let history = self.history()?;
-        let keys = std::slice::from_ref(key);
-        history.observe(kind, keys, STORE).await?;
-        let (mut numbers, mut before) = (Vec::new(), None);
-        loop {
-            let page = history.versions(kind, key, before, PAGE).await?;
-            before = page.last().map(|version| version.number);
-            numbers.extend(page.iter().map(|version| version.number));
-            if page.len() < PAGE {
-                break;
-            }
-        }
-        numbers.reverse();
+        let numbers = self.numbers(kind, key).await?;
         let mut versions = Vec::new();
         for numbers in numbers.chunks(PAGE) {
             let wanted: Vec<_> = numbers
@@ -156,6 +160,21 @@ impl Definitions {
             labels: self.labels(kind, key).await?,
             versions,
         })
+    }
+
+    /// The numbers of all versions, oldest first.
+    async fn numbers(&self, kind: Kind, key: &Key) -> Result<Vec<u64>, DefinitionError> {
+        let (mut numbers, mut before) = (Vec::new(), None);
+        loop {
+            let page = self.history()?.versions(kind, key, before, PAGE).await?;
+            before = page.last().map(|version| version.number);
+            numbers.extend(page.iter().map(|version| version.number));
+            if page.len() < PAGE {
+                break;
+            }
+        }
+        numbers.reverse();
+        Ok(numbers)
     }
 
     /// Brings a history in. One that is here already in whole or in part is gone on with, so an

@@ -1,6 +1,6 @@
 //! Moving labels: by hand, promoting, rolling back.
 
-use quillet_core::history::{Action, LabelMove, Labels, LogFilter, Mark, STORE, Target};
+use quillet_core::history::{Action, LabelMove, Labels, LogFilter, Mark, Target};
 use quillet_core::store::{Key, Kind};
 
 use super::{Actor, DefinitionError, Definitions, Noted, Right};
@@ -100,8 +100,7 @@ impl Definitions {
     /// The number of the version that a mark names, which is kept now if it was not yet.
     async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
         let key = self.key(kind, id).await?;
-        let keys = std::slice::from_ref(&key);
-        self.history()?.observe(kind, keys, STORE).await?;
+        self.observe(kind, std::slice::from_ref(&key)).await?;
         let found = self.find(kind, id, Some(mark)).await?;
         let none = || DefinitionError::version(&key, &mark.to_string(), &[]);
         Ok(found.version.ok_or_else(none)?.number)

@@ -9,21 +9,23 @@ mod error;
 mod history;
 mod labels;
 mod permit;
+mod push;
 mod rights;
 mod watch;
 mod write;
 
 use std::sync::Arc;
 
-use quillet_core::history::{Content, History, Labels, Mark, PRODUCTION, Target, Version};
+use quillet_core::history::{Content, History, Labels, Mark, PRODUCTION, STORE, Target, Version};
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{clock, nearest};
 use quillet_prompt::PromptService;
 
-pub use diff::{readable, unified};
+pub use diff::{Side, readable, unified};
 pub use error::DefinitionError;
 pub use history::{Exported, Imported};
 pub use labels::{Relabel, Wanted};
+pub use push::{Pushed, Reason, Step};
 pub use rights::{Actor, BadGrant, Grant, Right, Rights};
 pub use write::{Write, Written};
 
@@ -159,6 +161,15 @@ impl Definitions {
         let keys = [Key::new(id.replace('.', ":")), Key::new(id)];
         let found = self.store().get(kind, &keys).await?;
         Ok(found.iter().any(Option::is_some))
+    }
+
+    /// Makes a version of each of these definitions that somebody has written past the history.
+    ///
+    /// # Errors
+    /// The store keeps no history, or does not let it be written.
+    pub async fn observe(&self, kind: Kind, keys: &[Key]) -> Result<(), DefinitionError> {
+        self.history()?.observe(kind, keys, STORE).await?;
+        Ok(())
     }
 
     /// The entry that stands in the store now.

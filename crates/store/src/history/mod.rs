@@ -4,6 +4,6 @@ mod chain;
 mod labels;
 mod log;
 
-pub(crate) use chain::Chain;
-pub(crate) use labels::moved;
-pub(crate) use log::MemoryLog;
+pub(crate) use chain::{Chain, expected, next, nothing};
+pub(crate) use labels::{committed, imported, moved, stored};
+pub(crate) use log::{MOST_LINES, MemoryLog};

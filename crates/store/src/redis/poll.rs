@@ -13,6 +13,7 @@ use std::time::Duration;
 use quillet_core::store::{Change, Key, Kind, StoreError};
 use tokio::time::{Instant, sleep};
 
+use super::layout::Layout;
 use super::read;
 use super::ring::Ring;
 use super::settings::Settings;
@@ -24,12 +25,14 @@ const PAUSE_FACTOR: u32 = 9;
 /// Time between two looks at the keys of shared variables.
 const ENVIRONS_INTERVAL: Duration = Duration::from_secs(4);
 
-const DEFINITIONS: [Kind; 5] = [
+/// Labels among them, which are as few and are wanted as soon.
+const DEFINITIONS: [Kind; 6] = [
     Kind::Extension,
     Kind::Prompt,
     Kind::Tool,
     Kind::Agent,
     Kind::Database,
+    Kind::Label,
 ];
 
 /// A hash of every definition.
@@ -94,7 +97,7 @@ async fn rest(start: Instant, pause: Duration) {
 
 async fn definitions(settings: &Settings, ring: &Ring) -> Result<Definitions, StoreError> {
     let pattern = settings.layout.pattern_of_definitions();
-    let names = read::names(settings, ring, &pattern).await?;
+    let names = read::names(settings, ring, &pattern, Layout::parse).await?;
     let mut definitions = Definitions::new();
     for kind in DEFINITIONS {
         let of_kind = names.iter().filter(|(of, _)| *of == kind);

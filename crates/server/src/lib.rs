@@ -48,6 +48,7 @@ mod openapi;
 mod rate;
 mod revision;
 mod routes;
+mod row;
 mod server;
 mod services;
 #[cfg(feature = "sql")]

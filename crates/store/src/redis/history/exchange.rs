@@ -74,6 +74,14 @@ for i = rest, #ARGV do
 end
 return 1";
 
+/// KEYS: definition, history. Whether the newest version is what stands under the key: a short
+/// script for many definitions, of which few are another.
+const IS_KNOWN: &str = "
+local text = redis.pcall('GET', KEYS[1])
+if type(text) == 'table' then return 0 end
+local stamp = text and redis.sha1hex(text) or ''
+return redis.call('HGET', KEYS[2], 'stamp') == stamp and 1 or 0";
+
 /// What stands under the key of a definition.
 #[derive(Clone, Debug)]
 pub(crate) enum Now {
@@ -129,6 +137,12 @@ pub(crate) struct Change {
 pub(crate) fn look(settings: &Settings, names: &Names) -> Request {
     let most = settings.max_value_bytes.to_string();
     script(EXCHANGE, &keys(names), &[most.as_str(), ""])
+}
+
+/// Asks whether nobody has written since the newest version.
+pub(crate) fn is_known(names: &Names) -> Request {
+    let none: [&str; 0] = [];
+    script(IS_KNOWN, &[&names.definition, &names.history], &none)
 }
 
 /// Changes what is still in this state.

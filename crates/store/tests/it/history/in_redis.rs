@@ -2,7 +2,7 @@
 
 use quillet_test_support::{Cluster, RedisServer, SentinelSet};
 
-use crate::history::holds;
+use super::holds;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn redis_keeps_histories() {

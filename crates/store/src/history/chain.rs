@@ -6,6 +6,10 @@ use quillet_core::clock;
 use quillet_core::history::{Commit, Content, Digest, Expect, Kept, Labels, STORE, Version};
 use quillet_core::store::{Key, StoreError, StoreErrorKind};
 
+/// Largest number of a version that is imported: any program can read it, and there is room for
+/// those that follow.
+const LARGEST: u64 = 1 << 53;
+
 /// What stands in a store under a key at this moment.
 pub(crate) type Now<'a> = Option<&'a Content>;
 
@@ -37,6 +41,11 @@ impl Chain {
     /// The newest version.
     pub(crate) fn head(&self) -> Option<&Version> {
         self.versions.values().next_back()
+    }
+
+    /// The number of the newest version, 0 where there is none.
+    pub(crate) fn last(&self) -> u64 {
+        self.head().map_or(0, |head| head.number)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -145,10 +154,15 @@ impl Chain {
     /// Adds versions that were kept elsewhere; gives how many are new. What both have must be the
     /// same, and what is new must follow what there is.
     pub(crate) fn extend(&mut self, key: &Key, versions: &[Kept]) -> Result<usize, StoreError> {
-        let last = self.head().map_or(0, |head| head.number);
-        let mut added = Vec::new();
+        let last = self.last();
+        let (mut added, mut before) = (Vec::new(), 0);
         for kept in versions {
             let number = kept.version.number;
+            if let Some(why) = wrong(kept, before) {
+                let message = format!("{}: version {number} {why}", key.id());
+                return Err(StoreError::new(StoreErrorKind::Refused, message));
+            }
+            before = number;
             match self.versions.get(&number) {
                 Some(known) if known.digest == kept.version.digest => {}
                 None if number > last => added.push(kept.clone()),
@@ -184,6 +198,20 @@ impl Chain {
         let used: BTreeSet<Digest> = self.versions.values().map(|one| one.digest).collect();
         self.contents.retain(|digest, _| used.contains(digest));
         old
+    }
+}
+
+/// Why a version of another history cannot follow the one of this number.
+fn wrong(kept: &Kept, before: u64) -> Option<&'static str> {
+    let number = kept.version.number;
+    if number <= before {
+        Some("is out of order")
+    } else if number > LARGEST {
+        Some("has a number over 2^53, which JSON cannot say")
+    } else if kept.content.is_some() == kept.version.removed {
+        Some("holds nothing and is no removal, or is one and holds something")
+    } else {
+        None
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) async fn append(client: &Client, entry: &LogEntry) -> Result<(), Stor
     let json = json.map_err(|error| StoreError::new(StoreErrorKind::Refused, error.to_string()))?;
     ask(
         client,
+        &name,
         script(APPEND, &[&name], &[json, MOST_LINES.to_string()]),
     )
     .await?;
@@ -67,7 +68,7 @@ async fn page(client: &Client, before: Option<u64>) -> Result<Vec<LogEntry>, Sto
         name: name.clone(),
         command,
     };
-    let entries = list(ask(client, request).await?).into_iter();
+    let entries = list(ask(client, &name, request).await?).into_iter();
     let read = entries.map(|entry| {
         read(entry).ok_or_else(|| corrupt(&name, "it holds something that is no entry"))
     });

@@ -70,7 +70,7 @@ impl RedisHistory {
 
     async fn look(&self, names: &Names) -> Result<State, StoreError> {
         let request = exchange::look(&self.client.settings, names);
-        let state = State::of(names, ask(&self.client, request).await?)?;
+        let state = State::of(names, ask(&self.client, &names.history, request).await?)?;
         state.ok_or_else(|| fault::corrupt(&names.history, "the script gave no state"))
     }
 
@@ -82,7 +82,7 @@ impl RedisHistory {
         change: &Change,
     ) -> Result<Option<State>, StoreError> {
         let request = exchange::write(&self.client.settings, names, state, change).await?;
-        State::of(names, ask(&self.client, request).await?)
+        State::of(names, ask(&self.client, &names.history, request).await?)
     }
 
     /// Changes a definition. `plan` is asked again for as long as others are faster.

@@ -35,7 +35,7 @@ fn fields(command: &str, history: &str, fields: &[String]) -> Request {
 
 async fn numbers(client: &Client, history: &str) -> Result<Numbers, StoreError> {
     let request = fields("HGET", history, &["numbers".to_owned()]);
-    let reply = ask(client, request).await?;
+    let reply = ask(client, history, request).await?;
     let numbers = Numbers::parse(&text(reply).unwrap_or_default());
     numbers.ok_or_else(|| corrupt(history, "its field numbers holds none"))
 }
@@ -49,7 +49,7 @@ pub(super) async fn numbered(
     let mut found = Vec::new();
     for page in numbers.chunks(PAGE) {
         let names: Vec<String> = page.iter().map(|number| format!("v{number}")).collect();
-        let values = list(ask(client, fields("HMGET", history, &names)).await?);
+        let values = list(ask(client, history, fields("HMGET", history, &names)).await?);
         for value in &values {
             found.extend(version(history, value)?);
         }

@@ -7,6 +7,7 @@ mod commits;
 mod imports;
 mod in_redis;
 mod in_redis_lost;
+mod in_sqlite;
 mod labels;
 mod log;
 mod names;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use quillet_core::history::{Commit, Committed, Content, History, Kept, Version};
 use quillet_core::store::{Key, Kind, Store, StoreError};
 use quillet_store::StoreOptions;
+use quillet_test_support::TempDir;
 
 use crate::support::{becomes, open_with};
 
@@ -148,4 +150,10 @@ async fn texts(store: &Arc<dyn Store>, key: &Key) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_keeps_histories() {
     holds("memory:").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sqlite_keeps_histories() {
+    let dir = TempDir::new();
+    holds(&format!("sqlite:{}/q.db", dir.path().display())).await;
 }

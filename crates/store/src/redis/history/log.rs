@@ -21,7 +21,8 @@ const PAGE: usize = 500;
 const APPEND: &str = "
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local number = newest and string.match(newest[1], '%d+') + 1 or 1
-redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], string.format('%.0f-0', number), 'entry', ARGV[1])
+local id = string.format('%.0f-0', number)
+redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], id, 'entry', ARGV[1])
 return number";
 
 pub(super) async fn append(client: &Client, entry: &LogEntry) -> Result<(), StoreError> {

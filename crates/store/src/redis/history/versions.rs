@@ -18,11 +18,13 @@ use super::numbers::Numbers;
 /// Versions that one command reads.
 const PAGE: usize = 1000;
 
-/// KEYS: history. ARGV: number. Gives the version and what it holds.
+/// KEYS: history. ARGV: number. Gives the version and what it holds. In JSON a quotation mark that
+/// belongs to a text stands behind a backslash, so what is found is the digest.
 const KEPT: &str = "
 local version = redis.call('HGET', KEYS[1], 'v' .. ARGV[1])
 if not version then return {} end
-return {version, redis.call('HGET', KEYS[1], 't' .. cjson.decode(version).digest)}";
+local digest = string.match(version, '\"digest\":\"(%x+)\"') or ''
+return {version, redis.call('HGET', KEYS[1], 't' .. digest)}";
 
 fn fields(command: &str, history: &str, fields: &[String]) -> Request {
     let mut command = with_name(command, history);

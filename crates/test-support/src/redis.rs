@@ -177,7 +177,7 @@ impl RedisServer {
     pub fn url_of_a_user_with_few_rights(&self) -> String {
         let rights = "on >pw ~shenma:* &shenma:* +getrange +exists +set +del +scan +ping +eval +get \
             +rpush +lpop +llen +lrange +xadd +xrange +xlen +xdel +@hash +@sortedset +pexpire +time \
-            +publish +subscribe +unsubscribe";
+            +publish +subscribe +unsubscribe +xrevrange";
         let command: Vec<&str> = ["ACL", "SETUSER", "few"]
             .into_iter()
             .chain(rights.split_whitespace())

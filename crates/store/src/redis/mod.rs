@@ -179,6 +179,33 @@ impl Store for RedisStore {
             .boxed()
     }
 
+    fn load_all<'a>(
+        &'a self,
+        kinds: &'a [Kind],
+    ) -> BoxFuture<'a, Result<Vec<Vec<Entry>>, StoreError>> {
+        async move {
+            // Of shared variables there may be very many, so each asks for those by themselves.
+            let (settings, ring) = (&self.client.settings, self.client.ring().await?);
+            let definitions: Vec<Kind> = kinds
+                .iter()
+                .copied()
+                .filter(|kind| *kind != Kind::Environ)
+                .collect();
+            let mut found = read::definitions(settings, &ring, &definitions)
+                .await?
+                .into_iter();
+            let mut all = Vec::with_capacity(kinds.len());
+            for kind in kinds {
+                all.push(match kind {
+                    Kind::Environ => read::entries(settings, &ring, *kind).await?,
+                    _ => found.next().unwrap_or_default(),
+                });
+            }
+            Ok(all)
+        }
+        .boxed()
+    }
+
     fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
         async move { read::keys(&self.client.settings, &*self.client.ring().await?, kind).await }
             .boxed()

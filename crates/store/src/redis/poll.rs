@@ -13,7 +13,6 @@ use std::time::Duration;
 use quillet_core::store::{Change, Key, Kind, StoreError};
 use tokio::time::{Instant, sleep};
 
-use super::layout::Layout;
 use super::read;
 use super::ring::Ring;
 use super::settings::Settings;
@@ -96,13 +95,10 @@ async fn rest(start: Instant, pause: Duration) {
 }
 
 async fn definitions(settings: &Settings, ring: &Ring) -> Result<Definitions, StoreError> {
-    let pattern = settings.layout.pattern_of_definitions();
-    let names = read::names(settings, ring, &pattern, Layout::parse).await?;
+    let all = read::definitions(settings, ring, &DEFINITIONS).await?;
     let mut definitions = Definitions::new();
-    for kind in DEFINITIONS {
-        let of_kind = names.iter().filter(|(of, _)| *of == kind);
-        let keys: Vec<Key> = of_kind.map(|(_, key)| key.clone()).collect();
-        for entry in read::entries_of(settings, ring, kind, &keys).await? {
+    for (kind, entries) in DEFINITIONS.into_iter().zip(all) {
+        for entry in entries {
             let hash = hash(&(&entry.text, entry.problem.is_some()));
             definitions.insert((kind, entry.key), hash);
         }

@@ -125,6 +125,24 @@ pub(crate) async fn entries(
     entries_of(settings, ring, kind, &keys).await
 }
 
+/// Every entry of these kinds of definitions, in their order. One pass over the keys for all: SCAN
+/// looks at every key of the database, whatever it is asked for.
+pub(crate) async fn definitions(
+    settings: &Settings,
+    ring: &Ring,
+    kinds: &[Kind],
+) -> Result<Vec<Vec<Entry>>, StoreError> {
+    let pattern = settings.layout.pattern_of_definitions();
+    let names = names(settings, ring, &pattern, Layout::parse).await?;
+    let mut all = Vec::with_capacity(kinds.len());
+    for kind in kinds {
+        let of_kind = names.iter().filter(|(of, _)| of == kind);
+        let keys: Vec<Key> = of_kind.map(|(_, key)| key.clone()).collect();
+        all.push(entries_of(settings, ring, *kind, &keys).await?);
+    }
+    Ok(all)
+}
+
 /// The entries of these keys. A key that has vanished is left out.
 pub(crate) async fn entries_of(
     settings: &Settings,

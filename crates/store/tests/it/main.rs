@@ -10,7 +10,6 @@ mod folder;
 mod history;
 mod knowledge;
 mod redis_cluster;
-mod redis_history;
 mod redis_recovery;
 mod redis_single;
 mod runs;

@@ -21,12 +21,15 @@ pub(crate) fn refused(name: &str, error: &ServerError) -> StoreError {
     refused
 }
 
-/// Runs one request; an answer that is an error is one here.
-pub(crate) async fn ask(client: &Client, request: Request) -> Result<Value, StoreError> {
-    let name = request.name.clone();
+/// Runs one request; an answer that is an error is one here, of what has this name.
+pub(crate) async fn ask(
+    client: &Client,
+    name: &str,
+    request: Request,
+) -> Result<Value, StoreError> {
     let mut replies = client.run(&[request]).await?;
     match replies.pop().unwrap_or_default() {
-        Value::ServerError(error) => Err(refused(&name, &error)),
+        Value::ServerError(error) => Err(refused(name, &error)),
         reply => Ok(reply),
     }
 }

@@ -7,7 +7,9 @@ use super::super::fault::corrupt;
 use super::super::pack;
 
 /// Shorter contents stay as they are: packed they would hardly take less.
-const WORTH_PACKING: usize = 1024;
+const WORTH_PACKING: usize = 256;
+/// Longer ones take so long to pack that other requests would wait.
+const LONG: usize = 64 << 10;
 /// What deflated contents begin with; JSON begins with a brace.
 const DEFLATED: u8 = 0;
 /// How much longer than its texts a content may be: JSON writes a control character in six.
@@ -21,7 +23,11 @@ pub(crate) async fn packed(content: &Content) -> Result<Vec<u8>, StoreError> {
     if json.len() < WORTH_PACKING {
         return Ok(json);
     }
-    let mut packed = pack::in_background(move || pack::packed(&json)).await??;
+    let mut packed = if json.len() < LONG {
+        pack::packed(&json)?
+    } else {
+        pack::in_background(move || pack::packed(&json)).await??
+    };
     packed.insert(0, DEFLATED);
     Ok(packed)
 }
@@ -39,8 +45,13 @@ pub(crate) async fn unpacked(
     let json = match stored.split_first() {
         Some((&DEFLATED, rest)) => {
             let rest = rest.to_vec();
+            let is_long = rest.len() > LONG;
             let unpack = move || pack::unpacked(&name, &rest, most, "max_value_bytes");
-            pack::in_background(unpack).await??
+            if is_long {
+                pack::in_background(unpack).await??
+            } else {
+                unpack()?
+            }
         }
         _ => stored,
     };

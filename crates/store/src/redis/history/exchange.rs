@@ -26,9 +26,14 @@ use super::content;
 use super::numbers::Numbers;
 
 /// KEYS: definition, history, labels. ARGV: most bytes of a text that is wanted, the state that is
-/// known, what the definition becomes, what the labels become, `1` for a new stamp, numbers, how many versions are added, for each of them number, JSON, digest and
-/// content, and the numbers of those that go. A text that is set stands behind `=`; `-` is for what
-/// is removed, nothing for what stays.
+/// known, what the definition becomes, what the labels become, `1` for a new stamp, numbers, how
+/// many versions are added, for each of them number, JSON, digest and content, and the numbers of
+/// those that go. A text that is set stands behind `=`; `-` is for what is removed, nothing for
+/// what stays.
+///
+/// Redis does not take back what a script has done before an error. After the first write none is
+/// left but a user who may run some of the commands only; the order is such that even he leaves
+/// no label without its version, and nothing worse than a definition that nobody has seen yet.
 const EXCHANGE: &str = "
 local function read(key)
   local text = redis.pcall('GET', key)
@@ -51,12 +56,6 @@ local function put(key, change)
   elseif change ~= '' then redis.call('SET', key, string.sub(change, 2)) end
 end
 put(KEYS[1], ARGV[3])
-put(KEYS[3], ARGV[4])
-if ARGV[5] == '1' then
-  local _, now = read(KEYS[1])
-  redis.call('HSET', history, 'stamp', now)
-end
-if ARGV[6] ~= '' then redis.call('HSET', history, 'numbers', ARGV[6]) end
 local rest = 8 + 4 * ARGV[7]
 for i = 8, rest - 1, 4 do
   local number, version, digest, content = unpack(ARGV, i, i + 3)
@@ -64,15 +63,30 @@ for i = 8, rest - 1, 4 do
   if digest ~= '' then redis.call('HINCRBY', history, 'r' .. digest, 1) end
   if content ~= '' then redis.call('HSETNX', history, 't' .. digest, content) end
 end
+if ARGV[6] ~= '' then redis.call('HSET', history, 'numbers', ARGV[6]) end
+if ARGV[5] == '1' then
+  local _, now = read(KEYS[1])
+  redis.call('HSET', history, 'stamp', now)
+end
+put(KEYS[3], ARGV[4])
 for i = rest, #ARGV do
-  local version = redis.call('HGET', history, 'v' .. ARGV[i])
+  local old = redis.call('HGET', history, 'v' .. ARGV[i]) or ''
   redis.call('HDEL', history, 'v' .. ARGV[i])
-  local old = version and cjson.decode(version) or {removed = true}
-  if not old.removed and redis.call('HINCRBY', history, 'r' .. old.digest, -1) < 1 then
-    redis.call('HDEL', history, 'r' .. old.digest, 't' .. old.digest)
+  local digest = string.match(old, '\"digest\":\"(%x+)\"')
+  local is_gone = string.find(old, '\"removed\":true', 1, true)
+  if digest and not is_gone and redis.call('HINCRBY', history, 'r' .. digest, -1) < 1 then
+    redis.call('HDEL', history, 'r' .. digest, 't' .. digest)
   end
 end
 return 1";
+
+/// KEYS: definition, history. Whether the newest version is what stands under the key: a short
+/// script for many definitions, of which few are another.
+const IS_KNOWN: &str = "
+local text = redis.pcall('GET', KEYS[1])
+if type(text) == 'table' then return 0 end
+local stamp = text and redis.sha1hex(text) or ''
+return redis.call('HGET', KEYS[2], 'stamp') == stamp and 1 or 0";
 
 /// What stands under the key of a definition.
 #[derive(Clone, Debug)]
@@ -129,6 +143,12 @@ pub(crate) struct Change {
 pub(crate) fn look(settings: &Settings, names: &Names) -> Request {
     let most = settings.max_value_bytes.to_string();
     script(EXCHANGE, &keys(names), &[most.as_str(), ""])
+}
+
+/// Asks whether nobody has written since the newest version.
+pub(crate) fn is_known(names: &Names) -> Request {
+    let none: [&str; 0] = [];
+    script(IS_KNOWN, &[&names.definition, &names.history], &none)
 }
 
 /// Changes what is still in this state.

@@ -21,7 +21,8 @@ const PAGE: usize = 500;
 const APPEND: &str = "
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local number = newest and string.match(newest[1], '%d+') + 1 or 1
-redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], string.format('%.0f-0', number), 'entry', ARGV[1])
+local id = string.format('%.0f-0', number)
+redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], id, 'entry', ARGV[1])
 return number";
 
 pub(super) async fn append(client: &Client, entry: &LogEntry) -> Result<(), StoreError> {
@@ -30,6 +31,7 @@ pub(super) async fn append(client: &Client, entry: &LogEntry) -> Result<(), Stor
     let json = json.map_err(|error| StoreError::new(StoreErrorKind::Refused, error.to_string()))?;
     ask(
         client,
+        &name,
         script(APPEND, &[&name], &[json, MOST_LINES.to_string()]),
     )
     .await?;
@@ -67,7 +69,7 @@ async fn page(client: &Client, before: Option<u64>) -> Result<Vec<LogEntry>, Sto
         name: name.clone(),
         command,
     };
-    let entries = list(ask(client, request).await?).into_iter();
+    let entries = list(ask(client, &name, request).await?).into_iter();
     let read = entries.map(|entry| {
         read(entry).ok_or_else(|| corrupt(&name, "it holds something that is no entry"))
     });

@@ -26,6 +26,8 @@ use quillet_core::store::{Change as Told, Key, Kind, StoreError, StoreErrorKind}
 use super::client::Client;
 use super::fault;
 use super::layout::Names;
+use super::ring::Request;
+use super::script::number;
 use crate::address::Deployment;
 use crate::changes::Hub;
 use crate::history::{Chain, imported, moved, stored};
@@ -68,7 +70,7 @@ impl RedisHistory {
 
     async fn look(&self, names: &Names) -> Result<State, StoreError> {
         let request = exchange::look(&self.client.settings, names);
-        let state = State::of(names, ask(&self.client, request).await?)?;
+        let state = State::of(names, ask(&self.client, &names.history, request).await?)?;
         state.ok_or_else(|| fault::corrupt(&names.history, "the script gave no state"))
     }
 
@@ -80,7 +82,7 @@ impl RedisHistory {
         change: &Change,
     ) -> Result<Option<State>, StoreError> {
         let request = exchange::write(&self.client.settings, names, state, change).await?;
-        State::of(names, ask(&self.client, request).await?)
+        State::of(names, ask(&self.client, &names.history, request).await?)
     }
 
     /// Changes a definition. `plan` is asked again for as long as others are faster.
@@ -127,7 +129,8 @@ impl RedisHistory {
         self.change(commit.kind, &commit.key, plan).await
     }
 
-    /// Looks at many definitions in one round trip, and writes in another one what is new.
+    /// Looks at many definitions in one round trip. Only those that are new are read and written,
+    /// in a second and a third.
     async fn observe_all(
         &self,
         kind: Kind,
@@ -156,11 +159,14 @@ impl RedisHistory {
                 None
             }
         });
-        let named: Vec<(&Key, Names)> = named.collect();
-        let looks = named
-            .iter()
-            .map(|(_, names)| exchange::look(settings, names));
-        let replies = self.client.run(&looks.collect::<Vec<_>>()).await?;
+        let mut named: Vec<(&Key, Names)> = named.collect();
+        let asked: Vec<Request> = named.iter().map(|(_, it)| exchange::is_known(it)).collect();
+        let known = self.client.run(&asked).await?;
+        let mut is_new = known.iter().map(|known| number(known) == 0);
+        named.retain(|_| is_new.next().unwrap_or_default());
+        let looks = named.iter().map(|(_, it)| exchange::look(settings, it));
+        let looks: Vec<Request> = looks.collect();
+        let replies = self.client.run(&looks).await?;
 
         let (mut planned, mut requests) = (Vec::new(), Vec::new());
         for ((key, names), reply) in named.iter().zip(replies) {

@@ -18,11 +18,13 @@ use super::numbers::Numbers;
 /// Versions that one command reads.
 const PAGE: usize = 1000;
 
-/// KEYS: history. ARGV: number. Gives the version and what it holds.
+/// KEYS: history. ARGV: number. Gives the version and what it holds. In JSON a quotation mark that
+/// belongs to a text stands behind a backslash, so what is found is the digest.
 const KEPT: &str = "
 local version = redis.call('HGET', KEYS[1], 'v' .. ARGV[1])
 if not version then return {} end
-return {version, redis.call('HGET', KEYS[1], 't' .. cjson.decode(version).digest)}";
+local digest = string.match(version, '\"digest\":\"(%x+)\"') or ''
+return {version, redis.call('HGET', KEYS[1], 't' .. digest)}";
 
 fn fields(command: &str, history: &str, fields: &[String]) -> Request {
     let mut command = with_name(command, history);
@@ -35,7 +37,7 @@ fn fields(command: &str, history: &str, fields: &[String]) -> Request {
 
 async fn numbers(client: &Client, history: &str) -> Result<Numbers, StoreError> {
     let request = fields("HGET", history, &["numbers".to_owned()]);
-    let reply = ask(client, request).await?;
+    let reply = ask(client, history, request).await?;
     let numbers = Numbers::parse(&text(reply).unwrap_or_default());
     numbers.ok_or_else(|| corrupt(history, "its field numbers holds none"))
 }
@@ -49,7 +51,7 @@ pub(super) async fn numbered(
     let mut found = Vec::new();
     for page in numbers.chunks(PAGE) {
         let names: Vec<String> = page.iter().map(|number| format!("v{number}")).collect();
-        let values = list(ask(client, fields("HMGET", history, &names)).await?);
+        let values = list(ask(client, history, fields("HMGET", history, &names)).await?);
         for value in &values {
             found.extend(version(history, value)?);
         }

@@ -5,6 +5,8 @@
 mod bounds;
 mod commits;
 mod imports;
+mod in_redis;
+mod in_redis_lost;
 mod in_sqlite;
 mod labels;
 mod log;
@@ -74,7 +76,7 @@ async fn ready(address: &str, options: &StoreOptions) -> Arc<dyn Store> {
     store
 }
 
-pub(crate) async fn holds(address: &str) {
+async fn holds(address: &str) {
     let bench = &Bench::new(address).await;
     commits::hold(bench).await;
     observed::hold(bench).await;

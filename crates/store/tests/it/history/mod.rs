@@ -5,7 +5,9 @@
 mod bounds;
 mod commits;
 mod imports;
+mod in_folder;
 mod in_sqlite;
+mod killed;
 mod labels;
 mod log;
 mod names;

@@ -35,7 +35,7 @@ impl Folder {
     ///
     /// # Errors
     /// `Corrupt` for a file that could not be read: nobody knows what it holds.
-    fn standing(&self, kind: Kind, key: &Key) -> Result<Option<Content>, StoreError> {
+    pub(super) fn standing(&self, kind: Kind, key: &Key) -> Result<Option<Content>, StoreError> {
         let Some(document) = self.claims(kind, key)?.into_iter().next() else {
             return Ok(None);
         };
@@ -62,7 +62,7 @@ impl Folder {
     }
 
     /// What a commit is about to do, and what it answers then.
-    fn planned(&self, commit: &Commit) -> Result<(Plan, Committed), StoreError> {
+    pub(super) fn planned(&self, commit: &Commit) -> Result<(Plan, Committed), StoreError> {
         let Commit { kind, key, .. } = commit;
         let now = self.standing(*kind, key)?;
         let mut chain = self.history(*kind, key)?.chain()?;
@@ -85,7 +85,7 @@ impl Folder {
         Ok((plan, done))
     }
 
-    fn commit(&self, commit: &Commit) -> Result<Committed, StoreError> {
+    pub(super) fn commit(&self, commit: &Commit) -> Result<Committed, StoreError> {
         let Commit { kind, key, .. } = commit;
         place::path_of(*kind, key)?;
         if let Some(content) = &commit.content {
@@ -151,7 +151,7 @@ impl Folder {
         }
     }
 
-    fn observe(
+    pub(super) fn observe(
         &self,
         kind: Kind,
         keys: &[Key],

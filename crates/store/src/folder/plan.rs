@@ -56,9 +56,8 @@ impl Plan {
 
     /// Whether it changes nothing that a line of the history would not say.
     fn is_one_line(&self) -> bool {
-        let after = self.versions.last().map(|kept| kept.content.as_ref());
-        let digest = |content: &Content| content.digest();
-        let stays = after.is_none_or(|after| after.map(digest) == self.before.as_ref().map(digest));
+        let newest = self.versions.last();
+        let stays = newest.is_none_or(|newest| holds(newest, self.before.as_ref()));
         stays && self.labels[0] == self.labels[1]
     }
 
@@ -157,15 +156,12 @@ impl Folder {
         if !plan.is_between(now, after) {
             return Ok(());
         }
-        let digest = |content: &Content| content.digest();
-        let is_it = |content: Option<&Content>| content.map(digest) == after.map(digest);
-        if !is_it(now) {
+        if !holds(newest, now) {
             put(&self.roots, kind, key, after, claims.first())?;
         }
         // The file that it was in, where a process was killed before it could remove it.
-        let before = plan.before.as_ref().map(digest);
         for (claim, content) in claims.iter().zip(&contents).skip(1) {
-            if Some(content.digest()) == before && !is_it(Some(content)) {
+            if Some(content) == plan.before.as_ref() && !holds(newest, Some(content)) {
                 write::remove(&claim.path)?;
             }
         }
@@ -201,6 +197,15 @@ impl Folder {
     }
 }
 
+/// Whether a version is this.
+fn holds(kept: &Kept, now: Option<&Content>) -> bool {
+    match (&kept.content, now) {
+        (None, None) => true,
+        (Some(content), Some(now)) => content == now || kept.version.digest == now.digest(),
+        _ => false,
+    }
+}
+
 /// Sets an entry to what it is to hold, given the file that it is in.
 fn put(
     roots: &Roots,
@@ -214,5 +219,224 @@ fn put(
         (Some(content), before) => write::write(roots, kind, key, content, before),
         (None, Some(before)) => write::remove(before).map(drop),
         (None, None) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use quillet_core::history::{Commit, STORE};
+    use quillet_test_support::TempDir;
+
+    use super::*;
+    use crate::StoreOptions;
+
+    /// A definition before and after a commit.
+    struct Case {
+        name: &'static str,
+        before: Option<Content>,
+        after: Option<Content>,
+    }
+
+    fn file(name: &str, text: &str, config: Option<&str>) -> Option<Content> {
+        Some(Content {
+            text: text.into(),
+            file: name.into(),
+            companion: config.map(|text| ("config.json".into(), text.into())),
+        })
+    }
+
+    fn cases() -> Vec<Case> {
+        let json = |text: &str| Some(Content::new(format!("{{\"prompt\":\"{text}\"}}")));
+        let case = |name, before, after| Case {
+            name,
+            before,
+            after,
+        };
+        let function = |text, config| file("skprompt.txt", text, Some(config));
+        vec![
+            case("new", None, json("new")),
+            case("changed", json("old"), json("new")),
+            case("removed", json("old"), None),
+            case("to a file", json("old"), file("a.prompt", "new", None)),
+            case("to JSON", file("a.prompt", "old", None), json("new")),
+            // The file of before has the name that wins.
+            case("to YAML", json("old"), file("a.yaml", "a: [", None)),
+            case(
+                "function",
+                function("old", "{\"a\":1}"),
+                function("new", "{\"a\":2}"),
+            ),
+            case("from a function", function("old", "{}"), json("new")),
+            case("to a function", json("old"), function("new", "{}")),
+            case("function removed", function("old", "{}"), None),
+        ]
+    }
+
+    fn folder(dir: &TempDir) -> Arc<Folder> {
+        Folder::open(&dir.path().join("store"), &StoreOptions::default()).unwrap()
+    }
+
+    fn key() -> Key {
+        Key::new("a:b")
+    }
+
+    fn commit(content: Option<Content>, label: Option<&str>) -> Commit {
+        Commit {
+            labels: label.map(str::to_owned).into_iter().collect(),
+            ..Commit::new(Kind::Prompt, key(), content, "ada")
+        }
+    }
+
+    /// The folder as a process left it that was killed after some steps of a commit.
+    fn killed(case: &Case, steps: usize) -> TempDir {
+        let dir = TempDir::new();
+        fs::create_dir(dir.path().join("store")).unwrap();
+        let folder = folder(&dir);
+        if case.before.is_some() {
+            let before = commit(case.before.clone(), Some("old"));
+            folder.commit(&before).unwrap();
+        }
+        let label = case.after.is_some().then_some("production");
+        place_root(&folder);
+        let (plan, _) = folder.planned(&commit(case.after.clone(), label)).unwrap();
+        assert!(!plan.is_one_line(), "{}", case.name);
+        folder.write_down(&plan).unwrap();
+        for step in &Step::ALL[..steps] {
+            folder.step(*step, &plan).unwrap();
+        }
+        dir
+    }
+
+    fn place_root(folder: &Folder) {
+        folder.alone(true, || Ok(())).unwrap();
+    }
+
+    fn labels_are_sound(folder: &Folder, name: &str) {
+        let text = folder.label_text(Kind::Prompt, &key()).unwrap();
+        let text = text.as_deref().unwrap_or("{}");
+        let labels = quillet_core::history::Labels::parse(text).unwrap();
+        let book = folder.history(Kind::Prompt, &key()).unwrap().book;
+        for number in labels.0.values().flat_map(|target| target.numbers()) {
+            assert!(book.chain.points_at(number), "{name}: {text}");
+        }
+    }
+
+    fn digests(folder: &Folder) -> Vec<(String, bool)> {
+        let book = folder.history(Kind::Prompt, &key()).unwrap().book;
+        let versions = book.chain.versions();
+        versions
+            .map(|version| (version.digest.to_string(), version.removed))
+            .collect()
+    }
+
+    #[test]
+    fn what_broke_off_is_finished_wherever_it_did() {
+        for case in &cases() {
+            for steps in 0..Step::ALL.len() {
+                let name = format!("{} after {steps} steps", case.name);
+                let dir = killed(case, steps);
+                labels_are_sound(&folder(&dir), &name);
+
+                // The next writer may be of another kind.
+                let other = folder(&dir);
+                let keys = [key()];
+                if steps % 2 == 0 {
+                    other.finish_at_last();
+                }
+                let new = other.observe(Kind::Prompt, &keys, STORE).unwrap();
+                assert_eq!(new, [], "{name}");
+                labels_are_sound(&other, &name);
+                let pending = dir.path().join("store.history/.pending");
+                assert!(steps == 3 || !pending.exists(), "{name}");
+
+                let now = other.standing(Kind::Prompt, &key()).unwrap();
+                let digest = |content: &Content| content.digest();
+                assert_eq!(
+                    now.as_ref().map(digest),
+                    case.after.as_ref().map(digest),
+                    "{name}"
+                );
+                let claims = other.claims(Kind::Prompt, &key()).unwrap();
+                assert!(claims.len() <= 1, "{name}: {claims:?}");
+                let versions = digests(&other);
+                let expected = 1 + usize::from(case.before.is_some());
+                assert_eq!(versions.len(), expected, "{name}");
+                assert_eq!(versions[expected - 1].1, case.after.is_none(), "{name}");
+                let labels = other.label_text(Kind::Prompt, &key()).unwrap();
+                let is_labelled = labels.is_some_and(|text| text.contains("production"));
+                assert_eq!(is_labelled, case.after.is_some(), "{name}");
+
+                let next = commit(Some(Content::new("{}")), None);
+                let done = other.commit(&next).unwrap();
+                assert_eq!(done.version.number as usize, expected + 1, "{name}");
+                assert!(!pending.exists(), "{name}");
+            }
+        }
+    }
+
+    /// What somebody writes after the crash is theirs, and a version.
+    #[test]
+    fn what_others_wrote_since_is_not_touched() {
+        for case in &cases() {
+            for steps in 0..Step::ALL.len() {
+                let name = format!("{} after {steps} steps", case.name);
+                let dir = killed(case, steps);
+                let path = dir.path().join("store/prompts/a");
+                fs::create_dir_all(&path).unwrap();
+                for stale in [
+                    "b.json",
+                    "b.prompt",
+                    "b.yaml",
+                    "b/config.json",
+                    "b/skprompt.txt",
+                ] {
+                    let _ = fs::remove_file(path.join(stale));
+                }
+                let mine = "{\"prompt\":\"mine\"}";
+                fs::write(path.join("b.json"), mine).unwrap();
+                let folder = folder(&dir);
+                folder.finish_at_last();
+                let text = fs::read_to_string(path.join("b.json")).unwrap();
+                assert_eq!(text, mine, "{name}");
+                let keys = [key()];
+                let new = folder.observe(Kind::Prompt, &keys, STORE).unwrap();
+                assert_eq!(new.len(), 1, "{name}");
+                assert_eq!(new[0].1.digest, Content::new(mine).digest(), "{name}");
+                let expected = 2 + usize::from(case.before.is_some());
+                assert_eq!(digests(&folder).len(), expected, "{name}");
+            }
+        }
+    }
+
+    /// The two files of a function cannot be written at once.
+    #[test]
+    fn half_a_function_is_finished() {
+        let cases = cases();
+        let case = cases.iter().find(|case| case.name == "function").unwrap();
+        let dir = killed(case, 1);
+        let function = dir.path().join("store/prompts/a/b");
+        fs::write(function.join("config.json"), "{\"a\":2}").unwrap();
+        let folder = folder(&dir);
+        folder.finish_at_last();
+        let text = fs::read_to_string(function.join("skprompt.txt")).unwrap();
+        assert_eq!(text, "new");
+        assert_eq!(digests(&folder).len(), 2);
+    }
+
+    #[test]
+    fn half_a_plan_is_left_out() {
+        let cases = cases();
+        let dir = killed(&cases[1], 0);
+        let pending = dir.path().join("store.history/.pending");
+        let whole = fs::read(&pending).unwrap();
+        for bytes in [0, 1, whole.len() / 2, whole.len() - 1] {
+            fs::write(&pending, &whole[..bytes]).unwrap();
+            let folder = folder(&dir);
+            folder.finish_at_last();
+            assert!(!pending.exists());
+            assert_eq!(digests(&folder).len(), 1, "{bytes} bytes");
+        }
     }
 }

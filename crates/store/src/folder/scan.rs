@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use quillet_core::history::Labels;
 use quillet_core::store::{Entry, Key, Kind};
 use quillet_core::{Diagnostic, Span};
+use serde::de::IgnoredAny;
 
 use super::document::{self, Form};
 use super::place::{self, Roots};
@@ -284,23 +285,35 @@ fn sorted(folder: &Path) -> Vec<PathBuf> {
 
 /// What keeps an entry from being labels. People write them too.
 fn wrong_labels(entry: &Entry) -> Option<Diagnostic> {
-    let why = Labels::parse(&entry.text).err()?;
+    let text = &*entry.text;
+    let why = Labels::parse(text).err()?;
     let found = Diagnostic::error(
         "store.labels",
         &entry.origin,
         format!("broken labels: {why}"),
     );
-    let error = serde_json::from_str::<Labels>(&entry.text).err();
-    let Some(error) = error.filter(|_| entry.origin.ends_with(".json")) else {
-        return Some(found);
-    };
-    let lines = entry.text.split_inclusive('\n');
-    let above: usize = lines
-        .take(error.line().saturating_sub(1))
-        .map(str::len)
-        .sum();
-    let start = above + error.column().saturating_sub(1);
-    Some(found.at(&entry.text, Span { start, end: start }))
+    let start = place_of(text, &why).filter(|_| entry.origin.ends_with(".json"));
+    Some(match start {
+        Some(start) => found.at(text, Span { start, end: start }),
+        // What was written as YAML has other places.
+        None => found,
+    })
+}
+
+/// The byte at which labels in JSON are wrong.
+fn place_of(text: &str, why: &str) -> Option<usize> {
+    match serde_json::from_str::<BTreeMap<String, IgnoredAny>>(text) {
+        Ok(labels) => {
+            let mut quoted = labels.keys().map(|name| format!("{name:?}"));
+            let name = quoted.find(|name| why.starts_with(&format!("label {name}:")))?;
+            text.find(&name)
+        }
+        Err(error) => {
+            let lines = text.split_inclusive('\n');
+            let above = lines.take(error.line().saturating_sub(1)).map(str::len);
+            Some(above.sum::<usize>() + error.column().saturating_sub(1))
+        }
+    }
 }
 
 /// Prompts may be files that refer to others beside them.

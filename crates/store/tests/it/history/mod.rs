@@ -5,9 +5,11 @@
 mod bounds;
 mod commits;
 mod imports;
+mod in_folder;
 mod in_redis;
 mod in_redis_lost;
 mod in_sqlite;
+mod killed;
 mod labels;
 mod log;
 mod names;

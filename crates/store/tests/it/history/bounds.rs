@@ -93,7 +93,7 @@ async fn hold_how_long_a_text_is(bench: &Bench) {
         let content = Content::new(text);
         Commit::new(Kind::Prompt, key.clone(), Some(content), "ada")
     };
-    for (number, c) in (1..).zip(["x", "ü", "\\n"]) {
+    for (number, c) in (1..).zip(["x", "ü\\n"]) {
         let long = commit(text(4 << 20, c));
         let done = keep(&store, &long).await.unwrap();
         assert_eq!(done.version.number, number);
@@ -108,5 +108,5 @@ async fn hold_how_long_a_text_is(bench: &Bench) {
     let error = keep(&store, &commit(text(6 << 20, "x"))).await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
     assert!(error.message.contains("_bytes)"), "{error}");
-    assert_eq!(versions(&store, &key).await.len(), 3);
+    assert_eq!(versions(&store, &key).await.len(), 2);
 }

@@ -5,9 +5,11 @@
 mod bounds;
 mod commits;
 mod imports;
+mod in_folder;
 mod in_redis;
 mod in_redis_lost;
 mod in_sqlite;
+mod killed;
 mod labels;
 mod log;
 mod names;
@@ -156,4 +158,12 @@ async fn memory_keeps_histories() {
 async fn sqlite_keeps_histories() {
     let dir = TempDir::new();
     holds(&format!("sqlite:{}/q.db", dir.path().display())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_keep_histories() {
+    let dir = TempDir::new();
+    let folder = dir.path().join("store");
+    std::fs::create_dir(&folder).unwrap();
+    holds(&format!("dir:{}", folder.display())).await;
 }

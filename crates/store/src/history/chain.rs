@@ -118,6 +118,7 @@ impl Chain {
     ) -> Result<(Version, bool), StoreError> {
         let head = self.head_content().cloned();
         let now = now.map(|now| read_as(head.as_ref(), now));
+        // A digest of a long text takes a while, and most writers expect nothing.
         if commit.expect != Expect::Anything {
             expected(self.head(), now.map(Content::digest), commit)?;
         }

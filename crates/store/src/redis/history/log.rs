@@ -10,7 +10,7 @@ use super::super::read::with_name;
 use super::super::ring::Request;
 use super::super::script::{list, script, text};
 use super::ask::ask;
-use crate::history::MOST_LINES;
+use crate::history::log::MOST_LINES;
 
 /// The name of the stream, after the prefix.
 const LOG: &str = "log";

@@ -4,7 +4,8 @@ use quillet_core::history::{Commit, Committed, Content, Expect, Kept, Labels, ST
 use quillet_core::store::{Key, StoreError, StoreErrorKind};
 
 use super::exchange::{Change, Now, Put, State};
-use crate::history::{committed, expected, next, nothing, stored};
+use crate::history::chain::{expected, next, nothing};
+use crate::history::{committed, stored};
 
 /// A change that is being worked out.
 struct Draft {

@@ -1,8 +1,6 @@
-//! Writers and servers that are killed while a definition is written. Whatever was answered is
-//! there, and no label names a version that is not.
+//! Servers of Redis that are killed while definitions are written. Whatever was answered is there,
+//! and no label names a version that is not.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +9,10 @@ use quillet_core::store::{Key, Kind, Store, StoreErrorKind};
 use quillet_test_support::{RedisServer, SentinelSet};
 use tokio::time::sleep;
 
-use super::{history, keep, prompt, texts, versions, whole, write};
+use super::{keep, prompt, texts, versions, whole, write};
 use crate::support::{becomes, one, open};
 
-/// Where the process that is killed writes; it is a test in a process of its own.
-const VICTIM: &str = "QUILLET_TEST_HISTORY_VICTIM";
 const KEYS: [&str; 3] = ["greet:hello", "greet:bye", "陈"];
-const KILLS: u64 = 100;
 
 /// Every write of a writer: it removes now and then, and moves two labels.
 fn commit(key: &Key, writer: &str, round: u64) -> Commit {
@@ -56,81 +51,6 @@ async fn is_sound(store: &Arc<dyn Store>) {
                 assert!(is_there, "{key}: {label} names {number}");
             }
         }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_writer_leaves_nothing_half_done() {
-    if let Ok(url) = std::env::var(VICTIM) {
-        return write_for_ever(&url).await;
-    }
-    let server = RedisServer::start();
-    let store = open(&server.url()).await;
-    becomes(&store, true).await;
-    let mut answered = 0;
-    for round in 0..KILLS {
-        let mut victim = victim(&server.url());
-        let output = BufReader::new(victim.stdout.take().unwrap());
-        let mut lines = output.lines().map_while(Result::ok);
-        let mut told = vec![lines.find(|line| line.starts_with("told ")).unwrap()];
-        // Another point of a write each time, whatever the machine.
-        sleep(Duration::from_micros(round * 97)).await;
-        victim.kill().unwrap();
-        victim.wait().unwrap();
-        told.extend(lines.filter(|line| line.starts_with("told ") && line.ends_with('.')));
-
-        answered += told.len();
-        is_sound(&store).await;
-        for line in told {
-            let parts: Vec<&str> = line.trim_end_matches('.').split('\t').collect();
-            let [_, key, number, text] = parts[..] else {
-                panic!("{line}");
-            };
-            let wanted = [(Key::new(key), number.parse().unwrap())];
-            let kept = history(&store).kept(Kind::Prompt, &wanted).await.unwrap();
-            let content = kept
-                .into_iter()
-                .flatten()
-                .next()
-                .expect("it was answered")
-                .content;
-            let is = content.map_or(String::new(), |content| content.text.to_string());
-            assert_eq!(is, text, "{line}");
-        }
-    }
-    eprintln!("{answered} writes were answered in {KILLS} lives");
-}
-
-fn victim(url: &str) -> Child {
-    let test = "history::in_redis_lost::a_killed_writer_leaves_nothing_half_done";
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
-        .env(VICTIM, url)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
-/// Writes all keys side by side, and tells what was answered.
-async fn write_for_ever(url: &str) {
-    let store = open(url).await;
-    let writers = KEYS.map(|key| {
-        let (store, key) = (store.clone(), Key::new(key));
-        tokio::spawn(async move {
-            for round in 0.. {
-                let commit = commit(&key, "victim", round);
-                let done = keep(&store, &commit).await.unwrap();
-                let text = commit
-                    .content
-                    .map_or(String::new(), |it| it.text.to_string());
-                let line = format!("told \t{key}\t{}\t{text}.\n", done.version.number);
-                std::io::stdout().write_all(line.as_bytes()).unwrap();
-            }
-        })
-    });
-    for writer in writers {
-        writer.await.unwrap();
     }
 }
 

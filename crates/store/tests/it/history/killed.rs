@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use quillet_core::history::{Commit, LabelMove, Labels, STORE, Target};
 use quillet_core::store::{Key, Kind, Store};
-use quillet_test_support::{TempDir, wait_for};
+use quillet_test_support::{RedisServer, TempDir, wait_for};
 
 use super::{history, keep, keep_all, prompt, versions, write};
 use crate::support::open;
@@ -40,6 +40,16 @@ async fn a_folder_survives_a_hundred_kills() {
     let folder = dir.path().join("store");
     fs::create_dir(&folder).unwrap();
     survives(name, &format!("dir:{}", folder.display()), &dir).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_survives_a_hundred_kills() {
+    let name = "history::killed::redis_survives_a_hundred_kills";
+    let dir = TempDir::new();
+    // The victim writes to this one's server: nobody would end one of its own.
+    let server = std::env::var(VICTIM).is_err().then(RedisServer::start);
+    let address = server.as_ref().map_or(String::new(), RedisServer::url);
+    survives(name, &address, &dir).await;
 }
 
 async fn survives(name: &str, address: &str, dir: &TempDir) {

@@ -21,7 +21,7 @@ use quillet_prompt::PromptService;
 
 pub use error::DefinitionError;
 pub use history::{Exported, Imported};
-pub use labels::{Relabel, Wanted};
+pub use labels::{Relabel, Wanted, check_labels};
 pub use push::{Pushed, Reason, Step};
 pub use rights::{Actor, Grant, Right, Rights};
 pub use write::{Write, Written};
@@ -95,10 +95,6 @@ impl Definitions {
     /// # Errors
     /// The text is no id, or the store does not answer.
     pub async fn key(&self, kind: Kind, id: &str) -> Result<Key, DefinitionError> {
-        let wrong = id.is_empty() || id.chars().any(|c| c.is_control() || c.is_whitespace());
-        if wrong || id.split(['.', ':']).any(str::is_empty) {
-            return Err(DefinitionError::Id(id.to_owned()));
-        }
         // Nearly every id is the key with dots for colons, which one look finds.
         let plain = [Key::new(id.replace('.', ":")), Key::new(id)];
         let found = self.store().entries(kind, &plain).await?;
@@ -115,6 +111,7 @@ impl Definitions {
                 return Ok(key);
             }
         }
+        check_id(id)?;
         let [plain, _] = plain;
         Ok(plain)
     }
@@ -300,6 +297,15 @@ impl Definitions {
         };
         Ok(self.history()?.note(&entry).await?)
     }
+}
+
+/// Nothing if a text can be the id of a new definition; other programs may have made any.
+fn check_id(id: &str) -> Result<(), DefinitionError> {
+    let wrong = id.is_empty() || id.chars().any(|c| c.is_control() || c.is_whitespace());
+    if wrong || id.split(['.', ':']).any(str::is_empty) {
+        return Err(DefinitionError::Id(id.to_owned()));
+    }
+    Ok(())
 }
 
 /// What a line of the log says.

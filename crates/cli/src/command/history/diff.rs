@@ -6,7 +6,7 @@ use quillet_core::store::Kind;
 use quillet_host::definitions::diff::{Side, readable, unified};
 use quillet_prompt::{Input, RenderedPrompt};
 
-use super::{Named, Work, mark};
+use super::work::{Named, Work, mark};
 use crate::args::Diff;
 use crate::command::render::as_text;
 use crate::failure::Failure;

@@ -13,7 +13,7 @@ use quillet_core::store::{
     Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
 };
 use quillet_core::tool::{Tool, ToolBuilder};
-use quillet_template::TemplateFactory;
+use quillet_template::{CompileLimits, TemplateFactory};
 use serde_json::{Map as Object, Value as Tree};
 use tokio::sync::Mutex;
 
@@ -100,6 +100,15 @@ impl Catalogue {
     pub fn with_outside(self, outside: Arc<dyn Outside>) -> Self {
         Catalogue {
             builder: self.builder.with_outside(outside),
+            ..self
+        }
+    }
+
+    /// The same with other bounds on the sources of a template.
+    #[must_use]
+    pub fn with_limits(self, limits: CompileLimits) -> Self {
+        Catalogue {
+            builder: self.builder.with_limits(limits),
             ..self
         }
     }

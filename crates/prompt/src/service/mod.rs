@@ -231,7 +231,11 @@ impl PromptService {
         if let Some(script) = entry.script() {
             let job = script::job(&definition.id, script, snapshot, input);
             let outcome = self.render_script(job, started).await?;
-            return Ok(RenderOutcome { version, ..outcome });
+            return Ok(RenderOutcome {
+                version,
+                revision: Some(definition.revision),
+                ..outcome
+            });
         }
         let cached = input.explain && self.catalogue.compiler().knows(&entry.sources);
         let compiled = self.compile(&definition.id, &entry.sources)?;
@@ -260,6 +264,30 @@ impl PromptService {
         if !input.numbered {
             return definition.usable(Kind::Prompt).ok()?.version;
         }
+        self.version_of(snapshot, definition).await
+    }
+
+    /// The definition that an id, with a mark or without, names, for whoever only describes it: of
+    /// a label in shares any version, of a version that was not asked for yet what readers get who
+    /// name none.
+    ///
+    /// # Errors
+    /// There is no such prompt or label.
+    pub fn describe(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+    ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
+        self.catalogue.choose_now(snapshot, id)
+    }
+
+    /// The number of the version that a chosen definition is; what the history has not seen yet is
+    /// kept there first. `None` where there is no history, or it does not answer soon.
+    pub async fn version_of(
+        &self,
+        snapshot: &Snapshot,
+        definition: &Definition<PromptEntry>,
+    ) -> Option<u64> {
         let store = &**self.catalogue.store();
         self.numbers.of(store, snapshot, definition).await
     }
@@ -452,6 +480,7 @@ impl PromptService {
             absent: Vec::new(),
             explanation: None,
             version: None,
+            revision: None,
         })
     }
 

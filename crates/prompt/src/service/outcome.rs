@@ -9,6 +9,7 @@ use crate::error::ToolFailure;
 use crate::explain::Explanation;
 use crate::messages::RenderedPrompt;
 use crate::names::{Absent, Unused};
+use crate::revision::Revision;
 use crate::script::DryRun;
 
 /// A render that succeeded.
@@ -39,6 +40,8 @@ pub struct RenderOutcome {
     /// The number of the version that spoke: where a label or a mark has chosen one, or
     /// [`Input::numbered`](crate::Input::numbered) asks.
     pub version: Option<u64>,
+    /// Which text the definition was; `None` of one that came with the request.
+    pub revision: Option<Revision>,
 }
 
 /// A model that has begun to answer.

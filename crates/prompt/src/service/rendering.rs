@@ -147,6 +147,7 @@ impl Rendering<'_> {
             time: started.elapsed(),
             dry_run: None,
             version: self.version,
+            revision: self.stored.map(|definition| definition.revision),
         })
     }
 

@@ -41,11 +41,14 @@ mod given;
 mod health;
 mod host;
 mod mcp;
+mod mcp_doors;
 mod metrics;
+mod needs;
 mod openapi;
 mod rate;
 mod revision;
 mod routes;
+mod row;
 mod server;
 mod services;
 #[cfg(feature = "sql")]
@@ -54,6 +57,6 @@ mod sql;
 #[path = "sql_missing.rs"]
 mod sql;
 
-pub use config::{Rate, ServerConfig};
+pub use config::{NamedToken, Rate, ServerConfig};
 pub use server::{Server, ServerError};
 pub use services::Services;

@@ -4,7 +4,7 @@ use quillet_core::history::{Action, Content, Import, Kept, Labels, LogEntry, Log
 use quillet_core::store::{Key, Kind};
 use serde::{Deserialize, Serialize};
 
-use super::{Actor, DefinitionError, Definitions, Noted, Right};
+use super::{Actor, DefinitionError, Definitions, Right};
 
 /// Versions that are fetched at once.
 const PAGE: usize = 100;
@@ -84,7 +84,7 @@ impl Definitions {
         let dropped = self.history()?.collect(kind, &key, keep).await?;
         if !dropped.is_empty() {
             let message = format!("{} versions dropped, {keep} kept", dropped.len());
-            self.done(actor, Action::Collect, kind, id, &message)
+            self.record(actor, Action::Collect, (kind, id), None, &message)
                 .await?;
         }
         Ok(dropped)
@@ -106,25 +106,6 @@ impl Definitions {
         Ok(old.filter(|number| !labels.name(*number)).collect())
     }
 
-    async fn done(
-        &self,
-        actor: &Actor,
-        action: Action,
-        kind: Kind,
-        id: &str,
-        message: &str,
-    ) -> Result<(), DefinitionError> {
-        let noted = Noted {
-            action,
-            kind,
-            id,
-            version: None,
-            label: None,
-            message,
-        };
-        self.note(actor, noted).await
-    }
-
     /// The keys of a kind that have a history, or that are stored.
     ///
     /// # Errors
@@ -142,7 +123,7 @@ impl Definitions {
     /// # Errors
     /// The store failed.
     pub async fn export(&self, kind: Kind, key: &Key) -> Result<Exported, DefinitionError> {
-        self.observe(kind, std::slice::from_ref(key)).await?;
+        self.take_note(kind, std::slice::from_ref(key)).await?;
         let history = self.history()?;
         let numbers = self.numbers(kind, key).await?;
         let mut versions = Vec::new();
@@ -215,7 +196,7 @@ impl Definitions {
         let added = self.history()?.import(&import).await?;
         if added > 0 {
             let message = format!("{added} versions imported");
-            self.done(actor, Action::Import, kind, &id, &message)
+            self.record(actor, Action::Import, (kind, &id), None, &message)
                 .await?;
         }
         Ok(Imported { kind, id, added })

@@ -119,7 +119,7 @@ impl Definitions {
     /// The number of the version that a mark names, which is kept now if it was not yet.
     async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
         let key = self.key(kind, id).await?;
-        self.observe(kind, std::slice::from_ref(&key)).await?;
+        self.take_note(kind, std::slice::from_ref(&key)).await?;
         let found = self.find(kind, id, Some(mark)).await?;
         let none = || DefinitionError::version(&key, &mark.to_string(), &[]);
         Ok(found.version.ok_or_else(none)?.number)
@@ -169,7 +169,7 @@ impl Definitions {
             .filter_map(|line| line.version)
             .find(|number| *number != now);
         if let Some(number) = earlier
-            && self.is_there(kind, &key, number).await?
+            && self.is_kept(kind, &key, number).await?
         {
             return Ok(number);
         }
@@ -179,7 +179,7 @@ impl Definitions {
         Ok(older.ok_or_else(none)?.number)
     }
 
-    async fn is_there(&self, kind: Kind, key: &Key, number: u64) -> Result<bool, DefinitionError> {
+    async fn is_kept(&self, kind: Kind, key: &Key, number: u64) -> Result<bool, DefinitionError> {
         let wanted = [(key.clone(), number)];
         let kept = self.history()?.kept(kind, &wanted).await?;
         let kept = kept.into_iter().flatten().next();

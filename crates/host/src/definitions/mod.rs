@@ -4,12 +4,14 @@
 //! them refuses, all refuse.
 
 mod check;
-pub mod diff;
+mod diff;
 mod error;
 mod history;
 mod labels;
+mod permit;
 mod push;
 mod rights;
+mod watch;
 mod write;
 
 use std::sync::Arc;
@@ -19,11 +21,12 @@ use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{clock, nearest};
 use quillet_prompt::PromptService;
 
+pub use diff::{readable, unified};
 pub use error::DefinitionError;
 pub use history::{Exported, Imported};
 pub use labels::{Relabel, Wanted, check_labels};
 pub use push::{Pushed, Reason, Step};
-pub use rights::{Actor, Grant, Right, Rights};
+pub use rights::{Actor, BadGrant, Grant, Right, Rights};
 pub use write::{Write, Written};
 
 /// Labels that only those who may promote move, unless it is said otherwise.
@@ -116,38 +119,54 @@ impl Definitions {
         Ok(plain)
     }
 
-    /// Divides what people write, `ID` or `ID@MARK`, into an id and a mark. A definition whose own
-    /// id has an `@` is found by its id.
+    /// The id and the mark of a text such as `greet.hello@7`. What is there by the whole text goes
+    /// first, since an id may have the sign in it.
     ///
     /// # Errors
-    /// What stands behind the `@` is no mark; the store does not answer.
-    pub async fn divide(
+    /// What stands behind the sign is no mark, or the store does not answer.
+    pub async fn divide<'a>(
         &self,
         kind: Kind,
-        text: &str,
-    ) -> Result<(String, Option<Mark>), DefinitionError> {
+        text: &'a str,
+    ) -> Result<(&'a str, Option<Mark>), DefinitionError> {
         let Some((id, mark)) = Mark::divide(text) else {
-            return Ok((text.replace(':', "."), None));
+            return Ok((text, None));
         };
-        let plain = [Key::new(text.replace('.', ":")), Key::new(text)];
-        let found = self.store().get(kind, &plain).await?;
-        if found.into_iter().flatten().next().is_some() {
-            return Ok((text.replace(':', "."), None));
+        if self.is_there(kind, text).await? {
+            return Ok((text, None));
         }
         let wrong = |why| DefinitionError::Mark {
             text: text.to_owned(),
             why,
         };
-        Ok((id.replace(':', "."), Some(mark.map_err(wrong)?)))
+        Ok((id, Some(mark.map_err(wrong)?)))
     }
 
     /// Makes a version of each of these definitions that somebody has written past the history.
     ///
     /// # Errors
     /// The store keeps no history, or does not let it be written.
-    pub async fn observe(&self, kind: Kind, keys: &[Key]) -> Result<(), DefinitionError> {
+    pub async fn take_note(&self, kind: Kind, keys: &[Key]) -> Result<(), DefinitionError> {
         self.history()?.observe(kind, keys, STORE).await?;
         Ok(())
+    }
+
+    async fn is_there(&self, kind: Kind, id: &str) -> Result<bool, DefinitionError> {
+        // Prompts of extensions are in no entry of their own.
+        if self
+            .prompts
+            .catalogue()
+            .snapshot()
+            .prompts
+            .get(id)
+            .is_some()
+            && kind == Kind::Prompt
+        {
+            return Ok(true);
+        }
+        let keys = [Key::new(id.replace('.', ":")), Key::new(id)];
+        let found = self.store().get(kind, &keys).await?;
+        Ok(found.iter().any(Option::is_some))
     }
 
     /// The entry that stands in the store now.

@@ -51,6 +51,8 @@ impl<'a> Write<'a> {
 /// A definition that was written.
 #[derive(Clone, Debug)]
 pub struct Written {
+    /// Whether there was no such definition before.
+    pub created: bool,
     /// The version, and whether it is a new one.
     pub committed: Committed,
     /// What is wrong with the definition.
@@ -77,8 +79,10 @@ impl Definitions {
                 diagnostics,
             });
         }
+        let created = self.entry(kind, &key).await?.is_none();
         let committed = self.commit(actor, key, write).await?;
         Ok(Written {
+            created,
             committed,
             diagnostics,
         })
@@ -105,7 +109,8 @@ impl Definitions {
         let committed = self.history()?.commit(&commit).await?;
         let number = committed.version.number;
         if committed.is_new {
-            self.written(actor, kind, id, number, message).await?;
+            self.record(actor, Action::Write, (kind, id), Some(number), message)
+                .await?;
         }
         for label in write.labels {
             self.moved(actor, kind, id, label, Some(number), message)
@@ -114,19 +119,24 @@ impl Definitions {
         Ok(committed)
     }
 
-    async fn written(
+    /// Notes in the log what was done to a definition, also by a part that writes by itself, as
+    /// that of databases does.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn record(
         &self,
         actor: &Actor,
-        kind: Kind,
-        id: &str,
-        version: u64,
+        action: Action,
+        (kind, id): (Kind, &str),
+        version: Option<u64>,
         message: &str,
     ) -> Result<(), DefinitionError> {
         let noted = Noted {
-            action: Action::Write,
+            action,
             kind,
             id,
-            version: Some(version),
+            version,
             label: None,
             message,
         };
@@ -159,15 +169,9 @@ impl Definitions {
             ..Commit::new(kind, key, None, &actor.name)
         };
         let committed = self.history()?.commit(&commit).await?;
-        let noted = Noted {
-            action: Action::Remove,
-            kind,
-            id,
-            version: Some(committed.version.number),
-            label: None,
-            message,
-        };
-        self.note(actor, noted).await?;
+        let number = Some(committed.version.number);
+        self.record(actor, Action::Remove, (kind, id), number, message)
+            .await?;
         Ok(committed)
     }
 }

@@ -1,10 +1,12 @@
 //! The routes of the prompt service: what they take and what they answer.
 
+pub(crate) mod agents;
 pub(crate) mod body;
 pub(crate) mod catalogue;
 pub(crate) mod chat;
 mod chunk;
 mod completion;
+pub(crate) mod definitions;
 mod feed;
 pub(crate) mod members;
 pub(crate) mod openai;

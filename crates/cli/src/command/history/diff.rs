@@ -3,7 +3,7 @@
 use quillet_core::Map;
 use quillet_core::history::{Content, LATEST, Mark, PRODUCTION};
 use quillet_core::store::Kind;
-use quillet_host::definitions::diff::{readable, unified};
+use quillet_host::definitions::{readable, unified};
 use quillet_prompt::{Input, RenderedPrompt};
 
 use super::work::{Named, Work, mark};

@@ -6,9 +6,7 @@ use quillet::parts;
 use quillet::settings::Settings;
 use quillet_core::history::{Committed, Expect, LATEST, Mark};
 use quillet_core::store::{Key, Kind, Store, StoreErrorKind};
-use quillet_host::definitions::{
-    Actor, DefinitionError, DefinitionOptions, Definitions, Found, Write, Written,
-};
+use quillet_host::definitions::{Actor, DefinitionError, Definitions, Found, Write, Written};
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -42,7 +40,7 @@ impl<'a> Work<'a> {
         Ok(Work {
             config,
             store,
-            definitions: Definitions::new(Arc::new(service), DefinitionOptions::default()),
+            definitions: Definitions::new(Arc::new(service), parts::definition_options(config)),
             actor: Actor::all(&user(), DOOR),
         })
     }
@@ -111,6 +109,7 @@ impl<'a> Work<'a> {
     /// As [`Work::named`], and nothing is written.
     async fn unnoted(&self, kind: Kind, text: &str) -> Result<Named, Failure> {
         let (id, mark) = self.definitions.divide(kind, text).await?;
+        let id = id.replace(':', ".");
         let key = self.definitions.key(kind, &id).await?;
         Ok(Named {
             kind,
@@ -130,7 +129,7 @@ impl<'a> Work<'a> {
     /// What was written past the history becomes a version, so that it is shown as one. A store
     /// that must not be written is shown as far as its history goes.
     async fn take_note(&self, kind: Kind, keys: &[Key]) -> Result<(), Failure> {
-        match self.definitions.observe(kind, keys).await {
+        match self.definitions.take_note(kind, keys).await {
             Err(DefinitionError::Store(error)) if error.kind == StoreErrorKind::Refused => {
                 terminal::warning(&format!(
                     "what was written past the history is no version yet: {error}"

@@ -12,11 +12,11 @@ use serde_json::{Value as Tree, json as tree};
 
 use crate::agent_file;
 use crate::args::Stored;
-use crate::command::history::{Work, findings};
+use crate::command::history::checked::{findings, refuse};
+use crate::command::history::work::Work;
 use crate::failure::Failure;
-use crate::report::{self, Finding};
 use crate::source;
-use crate::terminal::{self, Stream};
+use crate::terminal;
 
 pub(crate) async fn run(kind: Kind, command: &Stored, config: &Settings) -> Result<(), Failure> {
     let store = parts::store(config).await?;
@@ -223,15 +223,7 @@ async fn add(given: Given<'_>, store: Arc<dyn Store>, config: &Settings) -> Resu
     let entry = Entry::new(key, text.as_str(), source::shown(source));
     let id = entry.key.id();
     let found = findings(&[(kind, entry)], store.clone(), config).await?;
-    if found.iter().any(Finding::is_error) && !given.force {
-        let wrong = Failure::Findings(found);
-        crate::tell(&wrong);
-        terminal::note("nothing was written; --force writes it all the same");
-        return Err(Failure::Said(wrong.exit()));
-    }
-    for finding in &found {
-        terminal::note(report::show(finding, Stream::Err.has_colour()).trim_end());
-    }
+    refuse(&found, given.force, "--force")?;
     let write = Write {
         message: given.message,
         ..Write::new(kind, &id, text)

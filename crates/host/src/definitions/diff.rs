@@ -18,25 +18,16 @@ const MOST_EDITS: usize = 1_000;
 /// Steps of the search before it gives up in the same way: a quarter of a second.
 const MOST_STEPS: usize = 50_000_000;
 
-/// A text with its name.
-#[derive(Clone, Copy, Debug)]
-pub struct Side<'a> {
-    /// What stands behind `---` and `+++`.
-    pub name: &'a str,
-    /// The text.
-    pub text: &'a str,
-}
-
-/// The unified diff from one text to another, as `diff -u` writes it, without times; empty where
-/// they are the same. Texts that differ nearly everywhere are shown as replaced in one piece.
+/// The unified diff from one text to another, each with its name, as `diff -u` writes it, without
+/// times; empty where they are the same. Texts that differ nearly everywhere are shown as replaced in one piece.
 #[must_use]
-pub fn unified(old: Side<'_>, new: Side<'_>) -> String {
-    if old.text == new.text {
+pub fn unified((old_name, old): (&str, &str), (new_name, new): (&str, &str)) -> String {
+    if old == new {
         return String::new();
     }
-    let before: Vec<&str> = old.text.split_inclusive('\n').collect();
-    let after: Vec<&str> = new.text.split_inclusive('\n').collect();
-    let mut out = format!("--- {}\n+++ {}\n", old.name, new.name);
+    let before: Vec<&str> = old.split_inclusive('\n').collect();
+    let after: Vec<&str> = new.split_inclusive('\n').collect();
+    let mut out = format!("--- {old_name}\n+++ {new_name}\n");
     for hunk in hunks(&changes(&before, &after)) {
         write_hunk(&mut out, &hunk, &before, &after);
     }
@@ -281,8 +272,7 @@ mod tests {
     use super::*;
 
     fn diff(old: &str, new: &str) -> String {
-        let side = |name, text| Side { name, text };
-        unified(side("a", old), side("b", new))
+        unified(("a", old), ("b", new))
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl Definitions {
     /// # Errors
     /// The store failed.
     pub async fn export(&self, kind: Kind, key: &Key) -> Result<Exported, DefinitionError> {
-        self.observe(kind, std::slice::from_ref(key)).await?;
+        self.take_note(kind, std::slice::from_ref(key)).await?;
         let history = self.history()?;
         let numbers = self.numbers(kind, key).await?;
         let mut versions = Vec::new();

@@ -1,6 +1,6 @@
 //! Moving labels: by hand, promoting, rolling back.
 
-use quillet_core::history::{Action, LabelMove, Labels, LogFilter, Mark, Target};
+use quillet_core::history::{Action, LabelMove, Labels, LogFilter, Mark, Target, wrong_label};
 use quillet_core::store::{Key, Kind};
 
 use super::{Actor, DefinitionError, Definitions, Noted, Right};
@@ -32,6 +32,20 @@ pub struct Relabel<'a> {
     pub expect: Option<Option<Target>>,
     /// Why.
     pub message: &'a str,
+}
+
+/// Nothing if labels of these names can be set.
+///
+/// # Errors
+/// What is wrong with the first that cannot.
+pub fn check_labels<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), DefinitionError> {
+    for name in names {
+        if let Some(why) = wrong_label(name) {
+            let label = name.to_owned();
+            return Err(DefinitionError::LabelName { label, why });
+        }
+    }
+    Ok(())
 }
 
 impl Definitions {
@@ -76,12 +90,17 @@ impl Definitions {
             self.permit(actor, Right::Write, kind, id).await?;
         }
         self.may_label(actor, kind, id, [label].into_iter()).await?;
+        check_labels([label])?;
         let key = self.key(kind, id).await?;
         let to = match relabel.wanted {
             Wanted::Nowhere => None,
             Wanted::Target(target) => Some(target),
             Wanted::At(mark) => Some(Target::Version(self.number(kind, id, &mark).await?)),
         };
+        if let Some(why) = to.as_ref().and_then(Target::wrong) {
+            let label = label.to_owned();
+            return Err(DefinitionError::LabelName { label, why });
+        }
         let number = match &to {
             Some(Target::Version(number)) => Some(*number),
             _ => None,
@@ -100,7 +119,7 @@ impl Definitions {
     /// The number of the version that a mark names, which is kept now if it was not yet.
     async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
         let key = self.key(kind, id).await?;
-        self.observe(kind, std::slice::from_ref(&key)).await?;
+        self.take_note(kind, std::slice::from_ref(&key)).await?;
         let found = self.find(kind, id, Some(mark)).await?;
         let none = || DefinitionError::version(&key, &mark.to_string(), &[]);
         Ok(found.version.ok_or_else(none)?.number)

@@ -21,10 +21,10 @@ use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{clock, nearest};
 use quillet_prompt::PromptService;
 
-pub use diff::{Side, readable, unified};
+pub use diff::{readable, unified};
 pub use error::DefinitionError;
 pub use history::{Exported, Imported};
-pub use labels::{Relabel, Wanted};
+pub use labels::{Relabel, Wanted, check_labels};
 pub use push::{Pushed, Reason, Step};
 pub use rights::{Actor, BadGrant, Grant, Right, Rights};
 pub use write::{Write, Written};
@@ -98,10 +98,6 @@ impl Definitions {
     /// # Errors
     /// The text is no id, or the store does not answer.
     pub async fn key(&self, kind: Kind, id: &str) -> Result<Key, DefinitionError> {
-        let wrong = id.is_empty() || id.chars().any(|c| c.is_control() || c.is_whitespace());
-        if wrong || id.split(['.', ':']).any(str::is_empty) {
-            return Err(DefinitionError::Id(id.to_owned()));
-        }
         // Nearly every id is the key with dots for colons, which one look finds.
         let plain = [Key::new(id.replace('.', ":")), Key::new(id)];
         let found = self.store().entries(kind, &plain).await?;
@@ -118,6 +114,7 @@ impl Definitions {
                 return Ok(key);
             }
         }
+        check_id(id)?;
         let [plain, _] = plain;
         Ok(plain)
     }
@@ -145,6 +142,15 @@ impl Definitions {
         Ok((id, Some(mark.map_err(wrong)?)))
     }
 
+    /// Makes a version of each of these definitions that somebody has written past the history.
+    ///
+    /// # Errors
+    /// The store keeps no history, or does not let it be written.
+    pub async fn take_note(&self, kind: Kind, keys: &[Key]) -> Result<(), DefinitionError> {
+        self.history()?.observe(kind, keys, STORE).await?;
+        Ok(())
+    }
+
     async fn is_there(&self, kind: Kind, id: &str) -> Result<bool, DefinitionError> {
         // Prompts of extensions are in no entry of their own.
         if self
@@ -161,15 +167,6 @@ impl Definitions {
         let keys = [Key::new(id.replace('.', ":")), Key::new(id)];
         let found = self.store().get(kind, &keys).await?;
         Ok(found.iter().any(Option::is_some))
-    }
-
-    /// Makes a version of each of these definitions that somebody has written past the history.
-    ///
-    /// # Errors
-    /// The store keeps no history, or does not let it be written.
-    pub async fn observe(&self, kind: Kind, keys: &[Key]) -> Result<(), DefinitionError> {
-        self.history()?.observe(kind, keys, STORE).await?;
-        Ok(())
     }
 
     /// The entry that stands in the store now.
@@ -319,6 +316,15 @@ impl Definitions {
         };
         Ok(self.history()?.note(&entry).await?)
     }
+}
+
+/// Nothing if a text can be the id of a new definition; other programs may have made any.
+fn check_id(id: &str) -> Result<(), DefinitionError> {
+    let wrong = id.is_empty() || id.chars().any(|c| c.is_control() || c.is_whitespace());
+    if wrong || id.split(['.', ':']).any(str::is_empty) {
+        return Err(DefinitionError::Id(id.to_owned()));
+    }
+    Ok(())
 }
 
 /// What a line of the log says.

@@ -7,7 +7,7 @@ use quillet_core::history::{Committed, Content, Digest, Expect, Labels, Version,
 use quillet_core::store::{Key, Kind};
 
 use super::write::Write;
-use super::{Actor, DefinitionError, Definitions, Right};
+use super::{Actor, DefinitionError, Definitions, Right, check_id};
 
 /// Definitions that are asked for, or written, at once: a store that is far away is not waited for
 /// one by one, and one that is near is not flooded.
@@ -89,8 +89,10 @@ impl Definitions {
         let known = self.keys(kind).await?;
         let known: HashMap<String, Key> = known.into_iter().map(|key| (key.id(), key)).collect();
         for one in &mut pushed {
-            if let Some(key) = known.get(&one.key.id()) {
-                one.key = key.clone();
+            let id = one.key.id();
+            match known.get(&id) {
+                Some(key) => one.key = key.clone(),
+                None => check_id(&id)?,
             }
         }
         let keys: Vec<Key> = pushed.iter().map(|one| one.key.clone()).collect();

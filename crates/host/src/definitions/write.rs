@@ -7,6 +7,7 @@ use quillet_core::history::{Action, Commit, Committed, Content, Expect};
 use quillet_core::store::{Key, Kind};
 
 use super::check::is_broken;
+use super::labels::check_labels;
 use super::{Actor, DefinitionError, Definitions, Noted, Right};
 
 /// A definition that somebody wants written.
@@ -97,6 +98,7 @@ impl Definitions {
         let Write {
             kind, id, message, ..
         } = write;
+        check_labels(write.labels.iter().map(String::as_str))?;
         let commit = Commit {
             message: message.into(),
             expect: write.expect,

@@ -7,14 +7,15 @@ use quillet::parts;
 use quillet::settings::Settings;
 use quillet_core::history::label_key;
 use quillet_core::store::{Entry, Kind, Store};
-use quillet_core::{Diagnostic, Severity};
+use quillet_core::{Diagnostic, Exit, Severity};
 use quillet_prompt::{Catalogue, Snapshot};
 
 use crate::agent_file;
 use crate::explain::Texts;
 use crate::failure::Failure;
 use crate::overlay::Overlay;
-use crate::report::Finding;
+use crate::report::{self, Finding};
+use crate::terminal::{self, Stream};
 
 /// What would be wrong with these definitions if they were in the store, all of them: each may need
 /// the others.
@@ -85,4 +86,24 @@ fn with_text(entry: &Entry, found: Vec<Diagnostic>) -> Vec<Finding> {
         text: Some(entry.text.to_string()),
     });
     found.collect()
+}
+
+/// Tells what was found; nothing is to be written while something is wrong, unless that is
+/// permitted. `mend` says how it is.
+///
+/// # Errors
+/// Something is wrong, and was told.
+pub(crate) fn refuse(found: &[Finding], is_permitted: bool, mend: &str) -> Result<(), Failure> {
+    let colour = Stream::Err.has_colour();
+    let shown: Vec<String> = found.iter().map(|one| report::show(one, colour)).collect();
+    if !shown.is_empty() {
+        terminal::note(shown.join("\n").trim_end());
+    }
+    if is_permitted || !found.iter().any(Finding::is_error) {
+        return Ok(());
+    }
+    terminal::note(&format!(
+        "nothing was written; {mend} writes it all the same"
+    ));
+    Err(Failure::Said(Exit::Template))
 }

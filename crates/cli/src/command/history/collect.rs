@@ -1,6 +1,6 @@
 //! `quillet rm` and `quillet gc`: what goes.
 
-use super::Work;
+use super::work::Work;
 use crate::args::{Collect, Remove};
 use crate::bar::Bar;
 use crate::failure::Failure;

@@ -3,10 +3,10 @@
 use quillet_core::Map;
 use quillet_core::history::{Content, LATEST, Mark, PRODUCTION};
 use quillet_core::store::Kind;
-use quillet_host::definitions::{Side, readable, unified};
+use quillet_host::definitions::{readable, unified};
 use quillet_prompt::{Input, RenderedPrompt};
 
-use super::{Named, Work, mark};
+use super::work::{Named, Work, mark};
 use crate::args::Diff;
 use crate::command::render::as_text;
 use crate::failure::Failure;
@@ -113,8 +113,7 @@ async fn version(work: &Work<'_>, named: &Named) -> Result<Version, Failure> {
 
 /// The unified diff, in colour for a terminal that has it.
 fn differences(old: (&str, &str), new: (&str, &str)) -> String {
-    let side = |(name, text)| Side { name, text };
-    let found = unified(side(old), side(new));
+    let found = unified(old, new);
     if !Stream::Out.is_terminal() {
         return found;
     }

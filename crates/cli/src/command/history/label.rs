@@ -6,7 +6,7 @@ use quillet_core::history::{LATEST, Labels, Split, Target};
 use quillet_host::definitions::{DefinitionError, Relabel, Wanted};
 
 use super::shown::target;
-use super::{Named, Work};
+use super::work::{Named, Work};
 use crate::args::{Label, Labels as List};
 use crate::failure::Failure;
 use crate::terminal;

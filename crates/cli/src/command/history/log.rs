@@ -4,7 +4,7 @@ use quillet_core::history::{Action, Labels, LogEntry, LogFilter, Version};
 use serde_json::{Value as Tree, json};
 
 use super::shown::{digest, labels_of, moment};
-use super::{Named, Work};
+use super::work::{Named, Work};
 use crate::args::Log;
 use crate::cells::{padded, width};
 use crate::failure::Failure;

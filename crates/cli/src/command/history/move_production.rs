@@ -5,7 +5,7 @@ use quillet_core::store::Kind;
 use quillet_host::definitions::{DefinitionError, Wanted, Write};
 
 use super::label::moved;
-use super::{Named, Work, mark};
+use super::work::{Named, Work, mark};
 use crate::args::{Promote, Rollback};
 use crate::failure::Failure;
 use crate::terminal;

@@ -15,7 +15,7 @@ use quillet_template::TemplateFactory;
 use serde_json::{Map, Value as Tree};
 
 use super::file::{converted, is_folder};
-use super::{Work, mark};
+use super::work::{Work, mark};
 use crate::args::Pull;
 use crate::bar::Bar;
 use crate::failure::Failure;

@@ -1,18 +1,18 @@
 //! `quillet push`: files become versions.
 
 use futures_util::stream::{self, StreamExt};
-use quillet_core::history::{Committed, Target, wrong_label};
+use quillet_core::history::{Committed, Target};
 use quillet_core::store::{Entry, Key, Kind, StoreErrorKind};
-use quillet_host::definitions::{DefinitionError, Pushed, Reason, Step};
+use quillet_host::definitions::{DefinitionError, Pushed, Reason, Step, check_labels};
 
+use super::checked::{findings, refuse};
 use super::file::Files;
 use super::shown::target;
-use super::{Work, findings};
+use super::work::Work;
 use crate::args::Push;
 use crate::bar::Bar;
 use crate::failure::Failure;
-use crate::report::{self, Finding};
-use crate::terminal::{self, Stream};
+use crate::terminal;
 
 /// Definitions that are written at once.
 const AT_ONCE: usize = 32;
@@ -27,17 +27,13 @@ struct Counts {
 }
 
 pub(super) async fn run(args: &Push, work: &Work<'_>) -> Result<(), Failure> {
-    for text in &args.labels {
-        if let Some(why) = wrong_label(text) {
-            let text = text.clone();
-            return Err(DefinitionError::Mark { text, why }.into());
-        }
-    }
+    check_labels(args.labels.iter().map(String::as_str))?;
     let files = Files::read(args).await?;
     let kinds = files.kinds.clone();
     let kept = files.kept(work.config)?;
     let entries: Vec<(Kind, Entry)> = kept.iter().map(|it| (it.kind, it.entry.clone())).collect();
-    check(args, work, &entries).await?;
+    let found = findings(&entries, work.store.clone(), work.config).await?;
+    refuse(&found, args.broken, "--broken")?;
     let pushed = kept.into_iter().map(|it| Pushed {
         kind: it.kind,
         key: it.entry.key,
@@ -71,22 +67,6 @@ pub(super) async fn run(args: &Push, work: &Work<'_>) -> Result<(), Failure> {
         ""
     };
     terminal::note(&format!("{}{done}", counts.told(work)));
-    Ok(())
-}
-
-/// Tells everything that is wrong; nothing is written while something is, unless that is asked for.
-async fn check(args: &Push, work: &Work<'_>, entries: &[(Kind, Entry)]) -> Result<(), Failure> {
-    let found = findings(entries, work.store.clone(), work.config).await?;
-    if found.iter().any(Finding::is_error) && !args.broken {
-        let wrong = Failure::Findings(found);
-        crate::tell(&wrong);
-        terminal::note("nothing was written; --broken writes it all the same");
-        return Err(Failure::Said(wrong.exit()));
-    }
-    let colour = Stream::Err.has_colour();
-    for finding in &found {
-        terminal::note(report::show(finding, colour).trim_end());
-    }
     Ok(())
 }
 

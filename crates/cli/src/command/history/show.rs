@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::Work;
 use super::shown::{digest, labels_of, moment};
+use super::work::Work;
 use crate::args::Show;
 use crate::command::stored::pretty;
 use crate::failure::Failure;

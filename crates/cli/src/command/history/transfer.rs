@@ -7,7 +7,7 @@ use std::path::Path;
 use quillet_core::store::StoreErrorKind;
 use quillet_host::definitions::{DefinitionError, Exported};
 
-use super::Work;
+use super::work::Work;
 use crate::args::{Export, Import};
 use crate::bar::Bar;
 use crate::failure::Failure;

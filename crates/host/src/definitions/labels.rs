@@ -1,9 +1,11 @@
 //! Moving labels: by hand, promoting, rolling back.
 
-use quillet_core::history::{Action, LabelMove, Labels, LogFilter, Mark, Target, wrong_label};
+use quillet_core::history::{
+    Action, LabelMove, Labels, LogFilter, Mark, Target, Version, wrong_label,
+};
 use quillet_core::store::{Key, Kind};
 
-use super::{Actor, DefinitionError, Definitions, Noted, Right};
+use super::{Actor, DefinitionError, Definitions, Found, Noted, Right};
 
 /// Where a label is to go.
 #[derive(Clone, Debug)]
@@ -116,13 +118,29 @@ impl Definitions {
         Ok(labels)
     }
 
-    /// The number of the version that a mark names, which is kept now if it was not yet.
     async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
+        let (_, version) = self.noted(kind, id, mark).await?;
+        Ok(version.number)
+    }
+
+    /// The version that a mark names, which is kept now if it was not yet.
+    ///
+    /// # Errors
+    /// As [`Definitions::find`]; the store keeps no history.
+    pub async fn noted(
+        &self,
+        kind: Kind,
+        id: &str,
+        mark: &Mark,
+    ) -> Result<(Found, Version), DefinitionError> {
         let key = self.key(kind, id).await?;
-        self.take_note(kind, std::slice::from_ref(&key)).await?;
+        if mark.is_latest() {
+            self.take_note(kind, std::slice::from_ref(&key)).await?;
+        }
         let found = self.find(kind, id, Some(mark)).await?;
         let none = || DefinitionError::version(&key, &mark.to_string(), &[]);
-        Ok(found.version.ok_or_else(none)?.number)
+        let version = found.version.clone().ok_or_else(none)?;
+        Ok((found, version))
     }
 
     pub(super) async fn moved(

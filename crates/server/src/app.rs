@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use quillet_core::store::Health;
 use quillet_host::StoredOffer;
 use quillet_host::agent::AgentService;
+use quillet_host::definitions::Definitions;
 use quillet_host::sql::DatabaseTools;
 use quillet_prompt::PromptService;
 use quillet_tools::serve::HttpDoor;
@@ -13,11 +14,9 @@ use quillet_tools::serve::HttpDoor;
 use crate::auth::Auth;
 use crate::browser::Browsers;
 use crate::config::ServerConfig;
-use crate::direct::Direct;
 use crate::host::Hosts;
 use crate::metrics::Metrics;
 use crate::rate::RateLimiter;
-use crate::routes;
 use crate::services::Services;
 
 /// What every request shares.
@@ -25,13 +24,13 @@ use crate::services::Services;
 pub(crate) struct App {
     pub(crate) config: ServerConfig,
     pub(crate) service: Arc<PromptService>,
+    /// Definitions with their histories.
+    pub(crate) definitions: Definitions,
     /// Agents, if any are set up.
     pub(crate) agents: Option<Arc<AgentService>>,
     /// Databases, if they are set up.
     pub(crate) databases: Option<DatabaseTools>,
     pub(crate) metrics: Metrics,
-    /// The routes that are asked most.
-    pub(crate) direct: Direct,
     pub(crate) auth: Auth,
     pub(crate) hosts: Hosts,
     pub(crate) browsers: Browsers,
@@ -40,6 +39,9 @@ pub(crate) struct App {
     pub(crate) mcp: HttpDoor,
     /// The OpenAPI document, once it was asked for.
     openapi: OnceLock<String>,
+    /// Writes it. Not called by its name, so that handlers, which all stand on this file, do not
+    /// stand on the list of all handlers.
+    describe: fn(&ServerConfig) -> String,
     /// Set at shutdown; never reset.
     stopping: AtomicBool,
 }
@@ -50,7 +52,7 @@ impl App {
         hosts: Hosts,
         services: Services,
         metrics: Metrics,
-        direct: Direct,
+        describe: fn(&ServerConfig) -> String,
     ) -> Self {
         let prompts = services.prompts.clone();
         let databases = services.databases;
@@ -67,17 +69,18 @@ impl App {
             stopping: AtomicBool::new(false),
             config,
             service: services.prompts,
+            definitions: services.definitions,
             agents: services.agents,
             databases,
             metrics,
             openapi: OnceLock::new(),
-            direct,
+            describe,
         }
     }
 
     /// The OpenAPI document, as JSON.
     pub(crate) fn openapi(&self) -> &str {
-        self.openapi.get_or_init(|| routes::document(&self.config))
+        self.openapi.get_or_init(|| (self.describe)(&self.config))
     }
 
     pub(crate) fn stop(&self) {
@@ -99,7 +102,7 @@ impl App {
     /// Whether clients may change which databases there are.
     pub(crate) fn may_change_databases(&self) -> bool {
         let loopback = self.config.listen.ip().is_loopback();
-        let guarded = loopback || !self.config.tokens.is_empty();
+        let guarded = loopback || self.config.has_tokens();
         self.config.change_databases.unwrap_or(guarded)
     }
 

@@ -1,49 +1,86 @@
-//! Bearer tokens.
+//! Tokens: who calls, and what they may do.
 
+use std::collections::BTreeSet;
 use std::hint::black_box;
+use std::sync::{Arc, LazyLock};
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use quillet_core::ErrorCode;
 use quillet_host::agent::Who;
+use quillet_host::definitions::Rights;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::config::ServerConfig;
+use crate::config::{NamedToken, ServerConfig};
 use crate::error::{ApiError, problem};
 use crate::rate::Client;
+
+/// Who everybody is where no tokens are configured.
+static ANYONE: LazyLock<(Arc<str>, Arc<Rights>)> =
+    LazyLock::new(|| ("anonymous".into(), Arc::new(Rights::all())));
 
 /// Who may call.
 #[derive(Debug)]
 pub(crate) struct Auth {
-    tokens: Vec<SecretString>,
+    tokens: Vec<Known>,
+}
+
+/// A token.
+#[derive(Debug)]
+struct Known {
+    secret: SecretString,
+    owner: (Arc<str>, Arc<Rights>),
 }
 
 /// Who calls: the token's number, or nobody in particular.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Caller {
-    /// The token at this place in the configuration.
+    /// The token at this place: those of `server.tokens` first, then the named ones.
     Token(usize),
-    /// No tokens are configured.
+    /// No tokens are configured, or the route needs none.
     Anyone,
+}
+
+/// What a client shows.
+#[derive(Debug)]
+enum Shown<'a> {
+    /// A token.
+    Bearer(&'a [u8]),
+    /// `NAME:TOKEN` of Basic, as clients of Langfuse send their pair of keys.
+    Basic(Vec<u8>),
 }
 
 impl Auth {
     pub(crate) fn new(config: &ServerConfig) -> Self {
+        let all = all(config).map(|token| Known {
+            secret: token.secret,
+            owner: (token.name.into(), Arc::new(token.rights)),
+        });
         Auth {
-            tokens: config.tokens.clone(),
+            tokens: all.collect(),
         }
+    }
+
+    /// The name and the rights of a client.
+    pub(crate) fn known(&self, client: Client) -> &(Arc<str>, Arc<Rights>) {
+        self.token(client).map_or(&ANYONE, |token| &token.owner)
     }
 
     /// Who a client is to the agents.
     pub(crate) fn who(&self, client: Client) -> Who {
-        let token = match client.caller() {
-            Caller::Token(number) => self.tokens.get(number),
-            Caller::Anyone => None,
-        };
-        match (token, client.address()) {
-            (Some(token), _) => Who::key(token.expose_secret()),
+        match (self.token(client), client.address()) {
+            (Some(token), _) => Who::key(token.secret.expose_secret()),
             (None, Some(address)) => Who::at(&address.to_string()),
             (None, None) => Who::at(""),
+        }
+    }
+
+    fn token(&self, client: Client) -> Option<&Known> {
+        match client.caller() {
+            Caller::Token(number) => self.tokens.get(number),
+            Caller::Anyone => None,
         }
     }
 
@@ -55,7 +92,7 @@ impl Auth {
         let given = headers
             .get(AUTHORIZATION)
             .map_or(&b""[..], |value| value.as_bytes());
-        let Some(given) = bearer(given) else {
+        let Some(shown) = Shown::read(given) else {
             return Err(
                 problem(ErrorCode::AuthMissing, "this service needs a token")
                     .hint("send the header Authorization: Bearer TOKEN"),
@@ -64,7 +101,7 @@ impl Auth {
         // Every token is compared, so that the time says nothing about which one was close.
         let mut caller = None;
         for (number, token) in self.tokens.iter().enumerate() {
-            if same(token.expose_secret().as_bytes(), given) {
+            if shown.is(token) {
                 caller = Some(Caller::Token(number));
             }
         }
@@ -77,26 +114,72 @@ impl Auth {
     }
 }
 
-/// Checks that every token can be sent.
-///
-/// # Errors
-/// The number, from 1, of the first that cannot.
-pub(crate) fn check_tokens(tokens: &[SecretString]) -> Result<(), usize> {
-    let sendable = |token: &SecretString| {
-        let token = token.expose_secret();
-        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
-    };
-    match tokens.iter().position(|token| !sendable(token)) {
-        Some(place) => Err(place + 1),
-        None => Ok(()),
+impl<'a> Shown<'a> {
+    fn read(header: &'a [u8]) -> Option<Self> {
+        if let Some(token) = after(header, b"bearer ") {
+            return Some(Shown::Bearer(token));
+        }
+        let pair = STANDARD.decode(after(header, b"basic ")?).ok()?;
+        pair.contains(&b':').then_some(Shown::Basic(pair))
+    }
+
+    fn is(&self, token: &Known) -> bool {
+        let secret = token.secret.expose_secret().as_bytes();
+        match self {
+            Shown::Bearer(given) => same(secret, given),
+            Shown::Basic(pair) => {
+                // A name has no colon, a secret may have some.
+                let mut parts = pair.splitn(2, |byte| *byte == b':');
+                let name = same(token.owner.0.as_bytes(), parts.next().unwrap_or_default());
+                same(secret, parts.next().unwrap_or_default()) & name
+            }
+        }
     }
 }
 
-fn bearer(value: &[u8]) -> Option<&[u8]> {
-    let (scheme, token) = value.split_at_checked(7)?;
-    scheme
-        .eq_ignore_ascii_case(b"bearer ")
-        .then(|| token.trim_ascii())
+/// The tokens of a configuration with their names.
+fn all(config: &ServerConfig) -> impl Iterator<Item = NamedToken> {
+    let unnamed = config.tokens.iter().enumerate();
+    let unnamed = unnamed.map(|(place, secret)| NamedToken {
+        name: format!("token-{}", place + 1),
+        secret: secret.clone(),
+        rights: Rights::all(),
+    });
+    unnamed.chain(config.named_tokens.iter().cloned())
+}
+
+/// Checks that every token can be sent and told from the others.
+///
+/// # Errors
+/// The name of the first that cannot, and why.
+pub(crate) fn check(config: &ServerConfig) -> Result<(), (String, &'static str)> {
+    let plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let (mut names, mut secrets) = (BTreeSet::new(), BTreeSet::new());
+    for (place, NamedToken { name, secret, .. }) in all(config).enumerate() {
+        let is_named = place >= config.tokens.len();
+        let secret = secret.expose_secret().to_owned();
+        let why = if !plain(&name) || name.contains(':') {
+            "has a name that is empty or has a colon, a blank or a character beyond ASCII"
+        } else if !plain(&secret) {
+            "is empty or has characters that a header cannot carry"
+        } else if !names.insert(name.clone()) {
+            "is there twice: give each a name of its own"
+        } else if !secrets.insert(secret) && is_named {
+            "has the secret of another one: give each its own"
+        } else {
+            continue;
+        };
+        return Err((name, why));
+    }
+    Ok(())
+}
+
+/// What follows the name of a scheme, which is written in any case.
+fn after<'a>(header: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
+    let (found, rest) = header.split_at_checked(scheme.len())?;
+    found
+        .eq_ignore_ascii_case(scheme)
+        .then(|| rest.trim_ascii())
 }
 
 /// Compares in a time that depends on the length alone.
@@ -114,19 +197,38 @@ mod tests {
 
     use super::*;
 
+    fn named(name: &str, secret: &str) -> NamedToken {
+        NamedToken {
+            name: name.into(),
+            secret: secret.into(),
+            rights: Rights::of(Vec::new()),
+        }
+    }
+
     #[test]
     fn one_of_the_tokens_is_enough_and_nothing_else_is() {
         let auth = Auth::new(&ServerConfig {
             tokens: vec!["first".into(), "second".into()],
+            named_tokens: vec![named("ci", "a:b"), named("pk-lf-1", "sk-lf-1")],
             ..ServerConfig::default()
         });
-        let check = |value: &'static str| {
+        let check = |value: &str| {
             let mut headers = HeaderMap::new();
-            headers.insert(AUTHORIZATION, HeaderValue::from_static(value));
+            headers.insert(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
             auth.check(&headers).ok()
         };
-        assert_eq!(check("Bearer second"), Some(Caller::Token(1)));
-        assert_eq!(check("bearer  first "), Some(Caller::Token(0)));
+        let basic = |pair: &str| format!("Basic {}", STANDARD.encode(pair));
+        for (value, number) in [
+            ("Bearer second".to_owned(), 1),
+            ("bearer  first ".to_owned(), 0),
+            ("Bearer a:b".to_owned(), 2),
+            (basic("ci:a:b"), 2),
+            (basic("pk-lf-1:sk-lf-1"), 3),
+            (basic("token-2:second"), 1),
+            (basic("token-2:second").replace("Basic", "bASIC "), 1),
+        ] {
+            assert_eq!(check(&value), Some(Caller::Token(number)), "{value:?}");
+        }
         for refused in [
             "",
             "Bearer",
@@ -134,9 +236,43 @@ mod tests {
             "Bearer firs",
             "Bearer firstt",
             "Basic first",
+            "Basic Zmlyc3Q=",
+            &basic("ci:sk-lf-1"),
+            &basic("sk-lf-1:pk-lf-1"),
+            &basic("pk-lf-1:"),
+            &basic(":sk-lf-1"),
+            &basic("ci"),
+            "Digest ci",
         ] {
             assert_eq!(check(refused), None, "{refused:?}");
         }
         assert!(auth.check(&HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn tokens_can_be_sent_and_told_apart() {
+        let check = |tokens: &[&str], named_tokens: Vec<NamedToken>| {
+            let config = ServerConfig {
+                tokens: tokens.iter().map(|token| (*token).into()).collect(),
+                named_tokens,
+                ..ServerConfig::default()
+            };
+            check(&config).map_err(|(name, _)| name)
+        };
+        assert_eq!(check(&["a", "b"], vec![named("ci", "c:d")]), Ok(()));
+        assert_eq!(check(&["a", "a"], vec![]), Ok(()));
+        for (tokens, named_tokens, wrong) in [
+            (&["a", ""][..], vec![], "token-2"),
+            (&["a b"], vec![], "token-1"),
+            (&[], vec![named("ci", "")], "ci"),
+            (&[], vec![named("ci", "ü")], "ci"),
+            (&[], vec![named("", "x")], ""),
+            (&[], vec![named("c:i", "x")], "c:i"),
+            (&[], vec![named("ci", "x"), named("ci", "y")], "ci"),
+            (&["x"], vec![named("ci", "x")], "ci"),
+            (&["x"], vec![named("token-1", "y")], "token-1"),
+        ] {
+            assert_eq!(check(tokens, named_tokens), Err(wrong.to_owned()));
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use quillet_host::definitions::Rights;
 use secrecy::SecretString;
 
 /// Configuration of the HTTP server.
@@ -14,9 +15,12 @@ pub struct ServerConfig {
     /// Default empty. `/healthz`, `/readyz` and `/metrics` stay at the root, where probes look for
     /// them.
     pub prefix: String,
-    /// Tokens of which a client must send one, as `Authorization: Bearer TOKEN`.
-    /// Default none: everybody on the address may call.
+    /// Tokens of which a client must send one, as `Authorization: Bearer TOKEN` or as the password
+    /// of Basic. They have all rights, and the names `token-1`, `token-2` and so on.
+    /// Default none: everybody on the address may call, if there are no named ones either.
     pub tokens: Vec<SecretString>,
+    /// Tokens with names and rights of their own. Default none.
+    pub named_tokens: Vec<NamedToken>,
     /// Whether `/healthz` and `/readyz` answer without a token. Default `true`.
     pub open_health: bool,
     /// Whether `/metrics` answers without a token. Default `false`.
@@ -78,6 +82,7 @@ impl Default for ServerConfig {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             prefix: String::new(),
             tokens: Vec::new(),
+            named_tokens: Vec::new(),
             open_health: true,
             open_metrics: false,
             insecure: false,
@@ -100,6 +105,25 @@ impl Default for ServerConfig {
             drain_time: Duration::from_secs(25),
         }
     }
+}
+
+impl ServerConfig {
+    /// Whether clients have to send a token.
+    #[must_use]
+    pub fn has_tokens(&self) -> bool {
+        !self.tokens.is_empty() || !self.named_tokens.is_empty()
+    }
+}
+
+/// A token that says who calls, and what they may do.
+#[derive(Clone, Debug)]
+pub struct NamedToken {
+    /// Who it is, in logs and as the author of versions; the user of Basic. No colon is in it.
+    pub name: String,
+    /// What clients send.
+    pub secret: SecretString,
+    /// What they may do.
+    pub rights: Rights,
 }
 
 /// A rate limit for each client.

@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -30,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::config::ServerConfig;
+use crate::direct::Entry;
 use crate::gate;
 
 /// Largest head of a request, in bytes; hyper answers 431 beyond it.
@@ -41,7 +41,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Serves one connection until either side ends it.
 pub(crate) async fn serve(
     app: Arc<App>,
-    router: Router,
+    entry: Entry,
     stream: TcpStream,
     peer: SocketAddr,
     stops: Stops,
@@ -56,9 +56,9 @@ pub(crate) async fn serve(
     let known = gate::Known::default();
     let service = service_fn(|request| {
         pulse.answering();
-        let (app, router, pulse, known) = (&app, router.clone(), &pulse, &known);
+        let (app, entry, pulse, known) = (&app, entry.clone(), &pulse, &known);
         async move {
-            let response = gate::answer(app, router, (peer, known), request).await;
+            let response = gate::answer(app, entry, (peer, known), request).await;
             let answer = |body| Answer {
                 body,
                 pulse: pulse.clone(),

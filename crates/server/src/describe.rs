@@ -85,7 +85,7 @@ fn streams(path: &str) -> bool {
 
 /// Adds to a document what holds for all of its operations.
 pub(crate) fn complete(document: &mut Value, config: &ServerConfig) {
-    if !config.tokens.is_empty() {
+    if config.has_tokens() {
         document["components"]["securitySchemes"] = json!({TOKEN: {
             "type": "http", "scheme": "bearer",
             "description": "One of the tokens in `server.tokens`.",
@@ -123,7 +123,7 @@ fn complete_operation(
     config: &ServerConfig,
 ) {
     let is_open = health::is_open(config, path);
-    if is_open && !config.tokens.is_empty() {
+    if is_open && config.has_tokens() {
         operation.insert("security".into(), json!([]));
     }
     let has_body = operation.contains_key("requestBody");
@@ -204,7 +204,7 @@ fn common(config: &ServerConfig, is_open: bool, has_body: bool) -> Vec<(u16, &'s
     ];
     if !is_open {
         all.push((503, "The server is shutting down"));
-        if !config.tokens.is_empty() {
+        if config.has_tokens() {
             all.push((401, "No token, or none of this server's"));
         }
         if config.rate.is_some() {

@@ -5,6 +5,9 @@
 //! here goes straight to the handler's own function. Whatever is not written plainly, such
 //! as an id with a percent sign, goes to the router, which has these routes too.
 
+use std::sync::Arc;
+
+use axum::Router;
 use axum::extract::FromRequestParts;
 use axum::http::Method;
 use axum::http::request::Request;
@@ -18,6 +21,15 @@ use crate::error::ApiError;
 use crate::exchange::Call;
 use crate::given::Params;
 use crate::revision::Wanted;
+
+/// The ways to all handlers.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// Looked at first.
+    pub(crate) direct: Arc<Direct>,
+    /// Has all routes.
+    pub(crate) router: Router,
+}
 
 /// Routes that are found here.
 #[derive(Debug, Default)]

@@ -7,7 +7,9 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use quillet_core::chat::ModelError;
+use quillet_core::store::StoreErrorKind;
 use quillet_core::{Diagnostic, ErrorCode, Position, Severity};
+use quillet_host::definitions::DefinitionError;
 use quillet_prompt::ServiceError;
 use quillet_template::RenderError;
 use serde::Serialize;
@@ -316,6 +318,20 @@ impl From<ServiceError> for ApiError {
                 answer.describe(failure.diagnostics);
             }
             ServiceError::Depth { .. } => {}
+        }
+        answer
+    }
+}
+
+impl From<DefinitionError> for ApiError {
+    fn from(error: DefinitionError) -> Self {
+        let mut answer = problem(error.code(), error.to_string());
+        match error {
+            DefinitionError::Broken { diagnostics, .. } => answer.describe(diagnostics),
+            DefinitionError::Store(error) if error.kind == StoreErrorKind::Unavailable => {
+                answer.0.retry_after = Some(Duration::from_secs(1));
+            }
+            _ => {}
         }
         answer
     }

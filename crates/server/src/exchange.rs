@@ -2,12 +2,14 @@
 
 use std::convert::Infallible;
 use std::hash::{BuildHasher, RandomState};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
+use quillet_host::definitions::{Actor, Rights};
 
 use crate::app::App;
 use crate::rate::Client;
@@ -28,6 +30,8 @@ pub(crate) struct Exchange {
     named: OnceLock<HeaderValue>,
     /// The client.
     client: Client,
+    /// Where it is.
+    address: IpAddr,
     /// Index into the routes of [`crate::metrics::Metrics`]; `usize::MAX` until a route has it.
     route: AtomicUsize,
 }
@@ -39,6 +43,7 @@ impl Exchange {
         Exchange {
             given: given.is_some(),
             client: Client::UNKNOWN,
+            address: Ipv4Addr::UNSPECIFIED.into(),
             named: OnceLock::new(),
             id: given.cloned().unwrap_or_else(next_id),
             route: AtomicUsize::new(usize::MAX),
@@ -46,8 +51,12 @@ impl Exchange {
     }
 
     /// The same, asked by somebody.
-    pub(crate) fn by(self, client: Client) -> Self {
-        Exchange { client, ..self }
+    pub(crate) fn by(self, client: Client, address: IpAddr) -> Self {
+        Exchange {
+            client,
+            address,
+            ..self
+        }
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -151,6 +160,21 @@ impl Call {
             app,
             exchange,
         }
+    }
+
+    /// Who asks, for whatever is done to definitions.
+    pub(crate) fn actor(&self) -> Actor {
+        let (name, rights) = self.app.auth.known(self.client);
+        Actor {
+            name: name.clone(),
+            from: self.exchange.address.to_string().into(),
+            rights: rights.clone(),
+        }
+    }
+
+    /// What whoever asks may do.
+    pub(crate) fn rights(&self) -> &Rights {
+        &self.app.auth.known(self.client).1
     }
 }
 

@@ -6,7 +6,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::CONNECTION;
@@ -21,6 +20,7 @@ use crate::api::openai;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::connection::HEAD_BYTES;
+use crate::direct::Entry;
 use crate::error::{ApiError, problem};
 use crate::exchange::{Call, Exchange, REQUEST_ID};
 use crate::health;
@@ -29,7 +29,7 @@ use crate::rate::Client;
 /// Answers one request. Dropping the future ends everything done for it.
 pub(crate) async fn answer(
     app: &Arc<App>,
-    mut router: Router,
+    mut entry: Entry,
     (peer, known): (SocketAddr, &Known),
     request: Request<Incoming>,
 ) -> Response {
@@ -56,12 +56,12 @@ pub(crate) async fn answer(
         .unzip();
     let admitted = admitted(app, peer, &request, &head, known);
     let client = *admitted.as_ref().unwrap_or(&Client::UNKNOWN);
-    let exchange = Arc::new(exchange.by(client));
+    let exchange = Arc::new(exchange.by(client, peer.ip()));
     let mut response = match admitted {
         Err(refusal) => *refusal,
         // The routes that are asked most go around axum's router, which boxes a service, two
         // futures and the body of each request.
-        Ok(_) => match app.direct.find(request.method(), request.uri().path()) {
+        Ok(_) => match entry.direct.find(request.method(), request.uri().path()) {
             Some(found) => {
                 let call = Call::new(app.clone(), exchange.clone(), found.index);
                 caught(found.answer(call, request)).await
@@ -69,7 +69,7 @@ pub(crate) async fn answer(
             None => {
                 let mut request = request.map(Body::new);
                 request.extensions_mut().insert(exchange.clone());
-                caught(router.call(request)).await
+                caught(entry.router.call(request)).await
             }
         },
     };

@@ -54,6 +54,6 @@ mod sql;
 #[path = "sql_missing.rs"]
 mod sql;
 
-pub use config::{Rate, ServerConfig};
+pub use config::{NamedToken, Rate, ServerConfig};
 pub use server::{Server, ServerError};
 pub use services::Services;

@@ -16,7 +16,7 @@ use crate::api::openai;
 use crate::api::response::routes as response;
 use crate::app::App;
 use crate::config::ServerConfig;
-use crate::direct::Direct;
+use crate::direct::{Direct, Entry};
 use crate::error::{Problem, problem};
 use crate::exchange::At;
 use crate::host::Hosts;
@@ -99,8 +99,8 @@ const PROBE: &[Make] = &[
     || routes!(health::metrics),
 ];
 
-/// Everything that a server needs to answer: the router, and what its handlers share.
-pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (Arc<App>, Router) {
+/// Everything that a server needs to answer: what its handlers share, and the ways to them.
+pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (Arc<App>, Entry) {
     let mut routes = Vec::new();
     for (base, suffix, makes) in mounted(&config.prefix) {
         for make in makes {
@@ -119,8 +119,8 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
         routes.map(|route| (route.method, route.path.as_str()))
     };
     let metrics = Metrics::new(labels());
-    let direct = Direct::of(&config.prefix, labels());
-    let app = Arc::new(App::new(config, hosts, services, metrics, direct));
+    let direct = Arc::new(Direct::of(&config.prefix, labels()));
+    let app = Arc::new(App::new(config, hosts, services, metrics, document));
     let mut router = Router::new();
     for (index, route) in routes.into_iter().enumerate() {
         let at = At {
@@ -129,16 +129,14 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
         };
         router = router.route(&pattern(&route.path), route.handler.with_state(at));
     }
-    (
-        app,
-        router
-            .fallback(no_route)
-            .method_not_allowed_fallback(no_method),
-    )
+    let router = router
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_method);
+    (app, Entry { direct, router })
 }
 
 /// The OpenAPI document, as JSON.
-pub(crate) fn document(config: &ServerConfig) -> String {
+fn document(config: &ServerConfig) -> String {
     let (paths, schemas) = described(&config.prefix);
     let info = InfoBuilder::new()
         .title("Quillet")

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use axum::Router;
 use quillet_core::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -17,9 +16,10 @@ use tokio_util::task::TaskTracker;
 use crate::app::App;
 use crate::config::ServerConfig;
 use crate::connection::Stops;
+use crate::direct::Entry;
 use crate::host::Hosts;
 use crate::services::Services;
-use crate::{connection, routes};
+use crate::{auth, connection, routes};
 
 /// How long to wait after the system refused to accept (out of file descriptors, say).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -50,9 +50,14 @@ pub enum ServerError {
         "{0:?} in server.hosts is no name: write NAME, NAME:PORT, *.NAME or *, without a scheme; names beyond ASCII in their xn-- form"
     )]
     Host(String),
-    /// A token is empty or cannot stand in a header.
-    #[error("token number {0} is empty or has characters that a header cannot carry")]
-    Token(usize),
+    /// A token cannot be sent, or cannot be told from another.
+    #[error("the token {name:?} {why}")]
+    Token {
+        /// Its name: its own, or `token-1` for the first of [`ServerConfig::tokens`].
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
 }
 
 impl ServerError {
@@ -64,7 +69,7 @@ impl ServerError {
             ServerError::Open(_) => ErrorCode::ServerOpen,
             ServerError::Prefix(_) => ErrorCode::ServerPrefix,
             ServerError::Host(_) => ErrorCode::ServerHost,
-            ServerError::Token(_) => ErrorCode::ServerToken,
+            ServerError::Token { .. } => ErrorCode::ServerToken,
         }
     }
 }
@@ -75,7 +80,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     app: Arc<App>,
-    router: Router,
+    entry: Entry,
 }
 
 impl Server {
@@ -97,12 +102,12 @@ impl Server {
         };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let (app, router) = routes::build(config, hosts, services.into());
+        let (app, entry) = routes::build(config, hosts, services.into());
         Ok(Server {
             listener,
             address,
             app,
-            router,
+            entry,
         })
     }
 
@@ -127,7 +132,7 @@ impl Server {
         let Server {
             listener,
             app,
-            router,
+            entry,
             ..
         } = self;
         let port = Port {
@@ -136,7 +141,7 @@ impl Server {
             stop: CancellationToken::new(),
             cut: CancellationToken::new(),
             app,
-            router,
+            entry,
         };
         let _cut = port.cut.clone().drop_guard();
         tokio::select! {
@@ -150,7 +155,7 @@ impl Server {
 /// A port while it is served.
 struct Port {
     app: Arc<App>,
-    router: Router,
+    entry: Entry,
     places: Arc<Semaphore>,
     connections: TaskTracker,
     /// Asks connections to end after what they are answering.
@@ -175,7 +180,7 @@ impl Port {
     }
 
     fn spawn<P: Send + 'static>(&self, stream: TcpStream, peer: SocketAddr, place: P) {
-        let (app, router) = (self.app.clone(), self.router.clone());
+        let (app, entry) = (self.app.clone(), self.entry.clone());
         // Children, since looking at a token locks it.
         let stops = Stops {
             finish: self.stop.child_token(),
@@ -183,7 +188,7 @@ impl Port {
         };
         self.connections.spawn(async move {
             let _open = Open::new(&app);
-            connection::serve(app.clone(), router, stream, peer, stops).await;
+            connection::serve(app.clone(), entry, stream, peer, stops).await;
             // Held until here: places are for connections that are open.
             drop(place);
         });
@@ -239,7 +244,7 @@ impl Drop for Open {
 }
 
 fn check(config: &ServerConfig) -> Result<(), ServerError> {
-    let is_open = !config.listen.ip().is_loopback() && config.tokens.is_empty();
+    let is_open = !config.listen.ip().is_loopback() && !config.has_tokens();
     if is_open && !config.insecure {
         return Err(ServerError::Open(config.listen));
     }
@@ -250,5 +255,5 @@ fn check(config: &ServerConfig) -> Result<(), ServerError> {
     if !prefix.is_empty() && (odd || !whole) {
         return Err(ServerError::Prefix(prefix.to_owned()));
     }
-    crate::auth::check_tokens(&config.tokens).map_err(ServerError::Token)
+    auth::check(config).map_err(|(name, why)| ServerError::Token { name, why })
 }

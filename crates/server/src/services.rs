@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use quillet_host::agent::AgentService;
+use quillet_host::definitions::{DefinitionOptions, Definitions};
 use quillet_host::sql::Databases;
 use quillet_prompt::PromptService;
 
@@ -11,6 +12,8 @@ use quillet_prompt::PromptService;
 pub struct Services {
     /// Prompts, shared variables and tools.
     pub prompts: Arc<PromptService>,
+    /// The definitions of their store, with their histories.
+    pub definitions: Definitions,
     /// Agents behind `/v1/response`, if any are set up.
     pub agents: Option<Arc<AgentService>>,
     /// Databases behind `/api/v1/dbs`, if they are set up.
@@ -20,6 +23,7 @@ pub struct Services {
 impl From<Arc<PromptService>> for Services {
     fn from(prompts: Arc<PromptService>) -> Self {
         Services {
+            definitions: Definitions::new(prompts.clone(), DefinitionOptions::default()),
             prompts,
             agents: None,
             databases: None,

@@ -7,6 +7,7 @@ mod check;
 mod error;
 mod history;
 mod labels;
+mod permit;
 mod rights;
 mod write;
 

@@ -99,6 +99,10 @@ const PROBE: &[Make] = &[
     || routes!(health::metrics),
 ];
 
+/// The routes for clients of other services, whose shapes are described there and not in our
+/// document.
+const DOORS: &[&[api::Door]] = &[api::langfuse::ROUTES];
+
 /// Everything that a server needs to answer: what its handlers share, and the ways to them.
 pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (Arc<App>, Entry) {
     let mut routes = Vec::new();
@@ -113,6 +117,13 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
                 });
             }
         }
+    }
+    for (method, path, handler) in DOORS.iter().copied().flatten() {
+        routes.push(Route {
+            path: format!("{}{path}", config.prefix),
+            method,
+            handler: handler(),
+        });
     }
     let labels = || {
         let routes = routes.iter();

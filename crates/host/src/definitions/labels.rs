@@ -3,7 +3,7 @@
 use quillet_core::history::{Action, LabelMove, Labels, LogFilter, Mark, STORE, Target};
 use quillet_core::store::{Key, Kind};
 
-use super::{Actor, DefinitionError, Definitions, Noted, Right};
+use super::{Actor, DefinitionError, Definitions, Found, Noted, Right};
 
 /// Where a label is to go.
 #[derive(Clone, Debug)]
@@ -97,14 +97,62 @@ impl Definitions {
         Ok(labels)
     }
 
+    /// Moves several labels of a definition at once, or none of them; gives all labels as they are
+    /// then.
+    ///
+    /// # Errors
+    /// As [`Definitions::relabel`].
+    pub async fn relabel_all(
+        &self,
+        actor: &Actor,
+        kind: Kind,
+        id: &str,
+        moves: &[LabelMove],
+        message: &str,
+    ) -> Result<Labels, DefinitionError> {
+        if !actor.rights.has(Right::Promote, id) {
+            self.permit(actor, Right::Write, kind, id).await?;
+        }
+        let names = moves.iter().map(|one| one.name.as_str());
+        self.may_label(actor, kind, id, names).await?;
+        let key = self.key(kind, id).await?;
+        let labels = self.history()?.relabel(kind, &key, moves).await?;
+        for LabelMove { name, to, .. } in moves {
+            let number = to.as_ref().map(super::heaviest);
+            self.moved(actor, kind, id, name, number, message).await?;
+        }
+        Ok(labels)
+    }
+
+    /// The version that a mark names, as [`Definitions::find`]; what stands in the store and is no
+    /// version yet becomes one.
+    ///
+    /// # Errors
+    /// As [`Definitions::find`].
+    pub async fn find_kept(
+        &self,
+        kind: Kind,
+        id: &str,
+        mark: Option<&Mark>,
+    ) -> Result<Found, DefinitionError> {
+        let found = self.find(kind, id, mark).await?;
+        let Some(history) = self.store().history() else {
+            return Ok(found);
+        };
+        if found.version.is_some() {
+            return Ok(found);
+        }
+        let keys = std::slice::from_ref(&found.key);
+        history.observe(kind, keys, STORE).await?;
+        self.find(kind, id, mark).await
+    }
+
     /// The number of the version that a mark names, which is kept now if it was not yet.
     async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
-        let key = self.key(kind, id).await?;
-        let keys = std::slice::from_ref(&key);
-        self.history()?.observe(kind, keys, STORE).await?;
-        let found = self.find(kind, id, Some(mark)).await?;
-        let none = || DefinitionError::version(&key, &mark.to_string(), &[]);
-        Ok(found.version.ok_or_else(none)?.number)
+        self.history()?;
+        let found = self.find_kept(kind, id, Some(mark)).await?;
+        let none = || DefinitionError::version(&found.key, &mark.to_string(), &[]);
+        Ok(found.version.as_ref().ok_or_else(none)?.number)
     }
 
     pub(super) async fn moved(

@@ -4,8 +4,10 @@ pub(crate) mod body;
 pub(crate) mod catalogue;
 pub(crate) mod chat;
 mod chunk;
+pub(crate) mod client_fill;
 mod completion;
 mod feed;
+pub(crate) mod langfuse;
 pub(crate) mod members;
 pub(crate) mod openai;
 pub(crate) mod render;
@@ -21,6 +23,7 @@ use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
+use axum::routing::MethodRouter;
 use quillet_core::{ErrorCode, Map, Table};
 use quillet_prompt::{Absent, ToolFailure, Unused};
 use serde::Serialize;
@@ -28,6 +31,10 @@ use utoipa::ToSchema;
 
 use self::members::Unknown;
 use crate::error::{ApiError, problem};
+use crate::exchange::At;
+
+/// A route for clients of another service: its method, its path, and what makes its handler.
+pub(crate) type Door = (&'static str, &'static str, fn() -> MethodRouter<At>);
 
 /// The id in a path, percent-decoded. Ids hold dots and may hold anything else.
 #[derive(Debug)]

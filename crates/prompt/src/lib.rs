@@ -70,6 +70,7 @@ mod tool;
 mod tool_stock;
 mod usage;
 mod variables;
+mod versions;
 
 pub use catalogue::Catalogue;
 pub use checked::Checked;

@@ -145,6 +145,13 @@ impl Split {
             .sum()
     }
 
+    /// The version with the largest share; the newest of equal ones. 0 where there is none.
+    #[must_use]
+    pub fn heaviest(&self) -> u64 {
+        let most = self.versions.iter().max_by_key(|(_, weight)| **weight);
+        most.map_or(0, |(number, _)| *number)
+    }
+
     /// The version for a key of a request. The shares lie side by side in the order of their
     /// numbers, so that a newest version that grows keeps those that it has.
     #[must_use]
@@ -238,7 +245,7 @@ mod tests {
             .to_vec();
         let again = Split {
             salt: Some("s".to_owned()),
-            ..label.clone()
+            ..label
         };
         let salted: Vec<u64> = ["ada", "bob", "", "陈"]
             .map(|key| again.draw("x", key))

@@ -281,10 +281,6 @@ struct Noted<'a> {
 pub fn heaviest(target: &Target) -> u64 {
     match target {
         Target::Version(number) => *number,
-        Target::Split(split) => {
-            let parts = split.versions.iter();
-            let most = parts.max_by_key(|(_, weight)| **weight);
-            most.map_or(0, |(number, _)| *number)
-        }
+        Target::Split(split) => split.heaviest(),
     }
 }

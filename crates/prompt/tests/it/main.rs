@@ -62,3 +62,4 @@ pub(crate) async fn render(
             .join("\n"),
     })
 }
+mod versions;

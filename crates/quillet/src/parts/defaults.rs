@@ -12,10 +12,13 @@ use quillet_server::ServerConfig;
 use quillet_sql::SqlConfig;
 use quillet_sql::files::FileOptions;
 use quillet_store::{RunOptions, StoreOptions};
-use quillet_template::Limits;
+use quillet_template::{CompileLimits, Limits};
 
 use super::timeouts;
-use super::{agents, databases, http_options, limits, patience, scripts, serving, store_options};
+use super::{
+    agents, compile_limits, databases, http_options, limits, patience, scripts, serving,
+    store_options,
+};
 use crate::error::Error;
 use crate::settings::{ALL, Form, Setting, Settings};
 
@@ -42,7 +45,10 @@ fn made(settings: &Settings) -> Result<String, Error> {
             patience(settings),
         ),
         (agents::options(settings), agents::run_options(settings)),
-        (limits(settings), scripts::limits(settings)),
+        (
+            (limits(settings), compile_limits(settings)),
+            scripts::limits(settings),
+        ),
         scripts::stored_options(settings)?,
         databases::sql_config(settings)?,
         databases::file_options(settings)?,
@@ -59,7 +65,10 @@ fn of_the_code() -> String {
             Variables::PATIENCE,
         ),
         (AgentOptions::default(), RunOptions::default()),
-        (Limits::default(), host::Limits::default()),
+        (
+            (Limits::default(), CompileLimits::default()),
+            host::Limits::default(),
+        ),
         ScriptOptions::with_javascript(Settings::default().javascript()),
         SqlConfig::default(),
         FileOptions::default(),

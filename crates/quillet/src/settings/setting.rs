@@ -133,6 +133,7 @@ settings! {
     RENDER_NESTING = "render.nesting", Integer, [], "100";
     RENDER_PASSES = "render.passes", Integer, [], "16";
     RENDER_CALLS = "render.calls", Integer, [], "256";
+    RENDER_SOURCE_BYTES = "render.source_bytes", Integer, [], "1048576";
     RENDER_CONCURRENCY = "render.concurrency", Integer, [], "64";
     RENDER_CACHE = "render.cache", Integer, [], "100";
     ENV_ALLOW = "prompts.env_allow", Texts, [], "";

@@ -102,7 +102,7 @@ fn prompt(call: &Call, id: String, request: ChatRequest, variables: Map) -> Aski
             ..Input::new(&variables, exchange.id())
         };
         let snapshot = app.service.catalogue().snapshot();
-        if let Some(job) = app.service.script_in(&snapshot, &id, &input)? {
+        if let Some(job) = app.service.script_in(&snapshot, &id, &input).await? {
             return script(&app, job, request.options).await;
         }
         let rendered = app.service.render_in(&snapshot, &id, &input).await?;

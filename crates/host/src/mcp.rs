@@ -1,26 +1,45 @@
 //! Prompts and tools of the store for MCP clients.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use quillet_core::history::Mark;
 use quillet_core::store::Kind;
 use quillet_core::tool::Tool;
 use quillet_core::{BoxFuture, Map, Message, Table, Value};
-use quillet_prompt::{Input, PromptEntry, PromptResult, PromptService, ServiceError};
+use quillet_prompt::{Input, PromptEntry, PromptResult, PromptService, ServiceError, Snapshot};
 use quillet_tools::serve::{NotRendered, Offer, PromptArgument, PromptOffer};
 use serde_json::Value as Tree;
+
+use crate::definitions::{Right, Rights};
 
 /// The service's own prompts and tools. A prompt is a prompt, and also a tool: its
 /// call gives the model's answer, or the rendered text where no model is configured.
 #[derive(Debug)]
 pub struct StoredOffer {
     service: Arc<PromptService>,
+    /// Of whoever is offered it: what may not be rendered is not there.
+    rights: Arc<Rights>,
 }
 
 impl StoredOffer {
     /// What this service has.
     #[must_use]
     pub fn new(service: Arc<PromptService>) -> Self {
-        StoredOffer { service }
+        StoredOffer {
+            service,
+            rights: Arc::new(Rights::all()),
+        }
+    }
+
+    /// The same for somebody who may have only some of it rendered.
+    #[must_use]
+    pub fn with_rights(self, rights: Arc<Rights>) -> Self {
+        StoredOffer { rights, ..self }
+    }
+
+    fn may(&self, id: &str) -> bool {
+        self.rights.has(Right::Render, id)
     }
 
     fn offered(&self, id: &str, entry: &PromptEntry) -> PromptOffer {
@@ -42,13 +61,23 @@ impl Offer for StoredOffer {
         } else {
             PromptResult::Text
         };
-        let stored = snapshot.functions.values().cloned();
-        stored.chain(self.service.tools(result)).collect()
+        let ids = tool_ids(&snapshot);
+        let stored = snapshot.functions.iter().filter(|(name, _)| {
+            let id = ids.get(&***name).copied();
+            self.may(id.unwrap_or(name))
+        });
+        let stored = stored.map(|(_, tool)| tool.clone());
+        let rendered = snapshot.prompts.keys().filter(|id| self.may(id));
+        let rendered = rendered.filter_map(|id| self.service.tool(id, result).ok());
+        stored.chain(rendered).collect()
     }
 
     fn prompts(&self) -> Vec<PromptOffer> {
         let snapshot = self.service.catalogue().snapshot();
         let usable = snapshot.prompts.iter().filter_map(|(id, definition)| {
+            if !self.may(id) {
+                return None;
+            }
             let entry = definition.usable(Kind::Prompt).ok()?;
             Some(self.offered(id, entry))
         });
@@ -61,6 +90,7 @@ impl Offer for StoredOffer {
         arguments: Map,
     ) -> BoxFuture<'a, Result<Vec<Message>, NotRendered>> {
         Box::pin(async move {
+            self.permit(name)?;
             let variables = self.typed(name, &arguments);
             let input = Input::new(&variables, "mcp");
             let rendered = self.service.render(name, &input).await;
@@ -71,6 +101,20 @@ impl Offer for StoredOffer {
 }
 
 impl StoredOffer {
+    /// Nothing if a prompt, with a mark behind its id or not, may be rendered.
+    fn permit(&self, name: &str) -> Result<(), NotRendered> {
+        let snapshot = self.service.catalogue().snapshot();
+        let id = match Mark::divide(name) {
+            Some((id, _)) if snapshot.prompts.get(name).is_none() => id,
+            _ => name,
+        };
+        if self.may(id) {
+            return Ok(());
+        }
+        let message = format!("this token does not have the right render for prompt {id}");
+        Err(NotRendered::Asked(message))
+    }
+
     /// Arguments of MCP's prompts are texts; what the prompt declares as anything
     /// else is read as JSON, and stays a text where it is none.
     fn typed(&self, name: &str, arguments: &Map) -> Map {
@@ -93,6 +137,28 @@ impl StoredOffer {
         let table: Table = arguments.iter().map(typed).collect();
         Map::new(table)
     }
+}
+
+/// Ids of stored tools by the names of their functions.
+fn tool_ids(snapshot: &Snapshot) -> BTreeMap<&str, &str> {
+    let named = snapshot.tools.values().filter_map(|definition| {
+        let entry = definition.usable(Kind::Tool).ok()?;
+        Some((&*entry.name, &*definition.id))
+    });
+    named.collect()
+}
+
+/// The id of a tool by its id or the name of its function; one that is in no store, such as a
+/// database's, has its function's name for one.
+pub(crate) fn tool_id(snapshot: &Snapshot, name: &str) -> String {
+    if snapshot.tools.get(name).is_some() {
+        return name.to_owned();
+    }
+    tool_ids(snapshot)
+        .get(name)
+        .copied()
+        .unwrap_or(name)
+        .to_owned()
 }
 
 fn arguments(schema: &Tree) -> Vec<PromptArgument> {

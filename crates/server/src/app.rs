@@ -4,17 +4,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use quillet_core::store::Health;
-use quillet_host::StoredOffer;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::Definitions;
 use quillet_host::sql::DatabaseTools;
 use quillet_prompt::PromptService;
-use quillet_tools::serve::HttpDoor;
 
 use crate::auth::Auth;
 use crate::browser::Browsers;
 use crate::config::ServerConfig;
 use crate::host::Hosts;
+use crate::mcp_doors::McpDoors;
 use crate::metrics::Metrics;
 use crate::rate::RateLimiter;
 use crate::services::Services;
@@ -36,7 +35,7 @@ pub(crate) struct App {
     pub(crate) browsers: Browsers,
     pub(crate) rate: Option<RateLimiter>,
     /// Where MCP clients come in.
-    pub(crate) mcp: HttpDoor,
+    pub(crate) mcp: McpDoors,
     /// The OpenAPI document, once it was asked for.
     openapi: OnceLock<String>,
     /// Writes it. Not called by its name, so that handlers, which all stand on this file, do not
@@ -57,15 +56,13 @@ impl App {
         let prompts = services.prompts.clone();
         let databases = services.databases;
         let databases = databases.map(|databases| DatabaseTools::new(databases, prompts));
+        let auth = Auth::new(&config);
         App {
-            auth: Auth::new(&config),
+            mcp: McpDoors::new(&services.prompts, &auth, config.body_bytes),
+            auth,
             hosts,
             browsers: Browsers::new(config.origins.clone()),
             rate: config.rate.map(RateLimiter::new),
-            mcp: HttpDoor::new(
-                Arc::new(StoredOffer::new(services.prompts.clone())),
-                config.body_bytes,
-            ),
             stopping: AtomicBool::new(false),
             config,
             service: services.prompts,

@@ -68,6 +68,11 @@ impl Auth {
         self.token(client).map_or(&ANYONE, |token| &token.owner)
     }
 
+    /// What each token may do, in the order of their numbers.
+    pub(crate) fn rights(&self) -> impl Iterator<Item = &Arc<Rights>> {
+        self.tokens.iter().map(|token| &token.owner.1)
+    }
+
     /// Who a client is to the agents.
     pub(crate) fn who(&self, client: Client) -> Who {
         match (self.token(client), client.address()) {

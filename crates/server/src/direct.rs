@@ -20,6 +20,7 @@ use crate::api::{Id, openai, render};
 use crate::error::ApiError;
 use crate::exchange::Call;
 use crate::given::Params;
+use crate::needs::Needs;
 use crate::revision::Wanted;
 
 /// The ways to all handlers.
@@ -42,6 +43,7 @@ struct Route {
     path: String,
     /// Its place among all routes.
     index: usize,
+    needs: Needs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +60,17 @@ pub(crate) struct Found {
     id: String,
     /// Its place among all routes.
     pub(crate) index: usize,
+    needs: Needs,
 }
 
 impl Direct {
-    /// Those of all routes (method and path, as the router has them) that are found here.
-    pub(crate) fn of<'a>(prefix: &str, all: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
-        let route = |(index, (method, path)): (usize, (&str, &str))| {
+    /// Those of all routes (method and path, as the router has them, and what they need) that are
+    /// found here.
+    pub(crate) fn of<'a>(
+        prefix: &str,
+        all: impl Iterator<Item = (&'a str, &'a str, Needs)>,
+    ) -> Self {
+        let route = |(index, (method, path, needs)): (usize, (&str, &str, Needs))| {
             let way = match path.strip_prefix(prefix)? {
                 "/api/render/prompts/{id}" | "/api/v1/render/prompts/{id}" => Way::RenderPrompt,
                 "/api/render" | "/api/v1/render" => Way::Render,
@@ -71,7 +78,12 @@ impl Direct {
                 _ => return None,
             };
             let path = path.strip_suffix("{id}").unwrap_or(path).to_owned();
-            (method == "POST").then_some(Route { way, path, index })
+            (method == "POST").then_some(Route {
+                way,
+                path,
+                index,
+                needs,
+            })
         };
         Direct(all.enumerate().filter_map(route).collect())
     }
@@ -87,11 +99,14 @@ impl Direct {
                 Way::RenderPrompt => !id.is_empty() && !id.bytes().any(|b| b == b'/' || b == b'%'),
                 Way::Render | Way::Chat => id.is_empty(),
             };
-            let (way, index) = (route.way, route.index);
+            let Route {
+                way, index, needs, ..
+            } = *route;
             fits.then(|| Found {
                 way,
                 id: id.to_owned(),
                 index,
+                needs,
             })
         })
     }
@@ -109,6 +124,7 @@ impl Found {
             Way::RenderPrompt => {
                 let id = Id(self.id);
                 Box::pin(async move {
+                    call.admit(self.needs, &id.0).await?;
                     let wanted = Wanted::from_request_parts(&mut parts, &()).await?;
                     let asked = Params::from_request_parts(&mut parts, &()).await?;
                     drop(parts);
@@ -117,6 +133,7 @@ impl Found {
                 })
             }
             Way::Render => Box::pin(async move {
+                call.admit(self.needs, "").await?;
                 let wanted = Wanted::from_request_parts(&mut parts, &()).await?;
                 let asked = Params::from_request_parts(&mut parts, &()).await?;
                 drop(parts);
@@ -125,7 +142,10 @@ impl Found {
             }),
             Way::Chat => {
                 drop(parts);
-                Box::pin(openai::chat::answer(call, body))
+                Box::pin(async move {
+                    call.admit(self.needs, "").await?;
+                    openai::chat::answer(call, body).await
+                })
             }
         }
     }
@@ -144,6 +164,7 @@ mod tests {
             ("POST", "/p/api/prompts/{id}/render"),
             ("POST", "/p/v1/chat/completions"),
         ];
+        let all = all.map(|(method, path)| (method, path, Needs::Entry));
         let direct = Direct::of("/p", all.into_iter());
         for (method, path, expected) in [
             (Method::POST, "/p/api/render", Some((1, ""))),

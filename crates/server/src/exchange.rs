@@ -1,6 +1,5 @@
 //! One request on its way: its id, and which route took it.
 
-use std::convert::Infallible;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,9 +8,13 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
-use quillet_host::definitions::{Actor, Rights};
+use quillet_core::ErrorCode;
+use quillet_core::store::Kind;
+use quillet_host::definitions::{Actor, Right, Rights};
 
 use crate::app::App;
+use crate::error::{ApiError, problem};
+use crate::needs::{self, Needs};
 use crate::rate::Client;
 
 /// Header that carries a request's id in both directions.
@@ -129,6 +132,10 @@ fn short_id() -> HeaderValue {
 pub(crate) struct At {
     pub(crate) app: Arc<App>,
     pub(crate) route: usize,
+    /// What it needs of whoever asks.
+    pub(crate) needs: Needs,
+    /// Of a route that is there for several kinds of definitions: which it is for.
+    pub(crate) kind: Option<Kind>,
 }
 
 /// What a handler knows about its request besides path and body.
@@ -140,14 +147,21 @@ pub(crate) struct Call {
 }
 
 impl FromRequestParts<At> for Call {
-    type Rejection = Infallible;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, at: &At) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, at: &At) -> Result<Self, ApiError> {
         let exchange = match parts.extensions.get::<Arc<Exchange>>() {
             Some(exchange) => exchange.clone(),
             None => Arc::new(Exchange::new(parts.headers.get(&REQUEST_ID))),
         };
-        Ok(Call::new(at.app.clone(), exchange, at.route))
+        let call = Call::new(at.app.clone(), exchange, at.route);
+        if call.rights().are_all() {
+            return Ok(call);
+        }
+        let name = needs::name_in(parts).await;
+        call.admit(at.needs, name.as_deref().unwrap_or_default())
+            .await?;
+        Ok(call)
     }
 }
 
@@ -170,6 +184,67 @@ impl Call {
             from: self.exchange.address.to_string().into(),
             rights: rights.clone(),
         }
+    }
+
+    /// Nothing if whoever asks has what a route needs; `name` is what its path names.
+    ///
+    /// # Errors
+    /// `auth.forbidden`.
+    pub(crate) async fn admit(&self, needs: Needs, name: &str) -> Result<(), ApiError> {
+        let rights = self.rights();
+        match needs {
+            _ if rights.are_all() => Ok(()),
+            Needs::Entry => Ok(()),
+            Needs::Any(right) if rights.has_somewhere(right) => Ok(()),
+            Needs::Any(right) => Err(self.forbidden(right, "any definition")),
+            Needs::Of([right @ (Right::Read | Right::Render)], kind) => {
+                self.may(*right, kind, name).await
+            }
+            Needs::Of(wanted, kind) => {
+                let held = wanted.iter().any(|right| rights.has(*right, name));
+                match wanted.first() {
+                    Some(right) if !held => self.permit(*right, kind, name).await,
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Nothing if whoever asks has a right for what a text names, which may end in a mark:
+    /// `greet.hello@7`.
+    ///
+    /// # Errors
+    /// `auth.forbidden`; no mark can be read behind the sign.
+    pub(crate) async fn may(&self, right: Right, kind: Kind, text: &str) -> Result<(), ApiError> {
+        if self.rights().are_all() {
+            return Ok(());
+        }
+        let (id, _) = self.app.definitions.divide(kind, text).await?;
+        self.permit(right, kind, id).await
+    }
+
+    /// Nothing if whoever asks has a right for a definition; what is refused is in the log.
+    async fn permit(&self, right: Right, kind: Kind, id: &str) -> Result<(), ApiError> {
+        let definitions = &self.app.definitions;
+        Ok(definitions.permit(&self.actor(), right, kind, id).await?)
+    }
+
+    /// Nothing if whoever asks has a right for everything: what they ask for may reach anything.
+    ///
+    /// # Errors
+    /// `auth.forbidden`.
+    pub(crate) fn may_everywhere(&self, right: Right) -> Result<(), ApiError> {
+        if self.rights().has_everywhere(right) {
+            return Ok(());
+        }
+        Err(self.forbidden(right, "every definition"))
+    }
+
+    fn forbidden(&self, right: Right, what: &str) -> ApiError {
+        let (who, _) = self.app.auth.known(self.client);
+        let right = right.name();
+        let message = format!("{who} does not have the right {right} for {what}");
+        problem(ErrorCode::AuthForbidden, message)
     }
 
     /// What whoever asks may do.

@@ -32,7 +32,7 @@ pub(crate) async fn answer(call: Call, request: Request) -> Result<Response, Api
     // An empty list would say that there is nothing.
     let ready = call.app.service.catalogue().ready();
     ready.map_err(ServiceError::Store)?;
-    let answer = call.app.mcp.answer(request).await;
+    let answer = call.app.mcp.of(call.client.caller()).answer(request).await;
     let is_plain = !answer.headers().contains_key(CONTENT_TYPE);
     if is_plain && (answer.status().is_client_error() || answer.status().is_server_error()) {
         let status = answer.status().as_u16();

@@ -197,7 +197,8 @@ pub(crate) fn of_prompt(id: &str) -> impl Fn(&Snapshot) -> Option<Revision> {
     move |snapshot| snapshot.prompts.get(id).map(|prompt| prompt.revision)
 }
 
-fn say(headers: &mut HeaderMap, digits: &[u8; 32]) {
+/// Says which text of a definition an answer is of.
+pub(crate) fn say(headers: &mut HeaderMap, digits: &[u8; 32]) {
     if let Ok(value) = HeaderValue::from_bytes(digits) {
         headers.insert(&REVISION, value);
     }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::MethodRouter;
 use quillet_core::ErrorCode;
+use quillet_core::store::Kind;
+use quillet_host::definitions::Right;
 use utoipa::openapi::path::{PathItem, PathsBuilder};
 use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApiBuilder, Paths};
-use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
-use crate::api::openai;
 use crate::api::response::routes as response;
+use crate::api::{definitions, openai};
 use crate::app::App;
 use crate::config::ServerConfig;
 use crate::direct::{Direct, Entry};
@@ -21,122 +22,204 @@ use crate::error::{Problem, problem};
 use crate::exchange::At;
 use crate::host::Hosts;
 use crate::metrics::Metrics;
+use crate::needs::{LABEL, Needs, READ, RENDER, Row, WRITE};
 use crate::services::Services;
 use crate::{api, describe, health, mcp, openapi, sql};
 
-/// Where the routes of the prompt service are mounted: as ai-prompt-shell documents them, and as
-/// its clients call them.
-const BASES: [&str; 2] = ["/api", "/api/v1"];
-
-/// Makes a handler with what the document says of it. A function, since the words of all routes
-/// together take megabytes: the router drops those of one before it makes the next, and the
-/// document is written when it is asked for.
-pub(crate) type Make = fn() -> UtoipaMethodRouter<At>;
+/// Where the routes of the prompt service are mounted, as ai-prompt-shell documents them and as
+/// its clients call them; and what the ids of their operations end in.
+const BASES: [(&str, &str); 2] = [("/api", ""), ("/api/v1", "_v1")];
 
 /// One method of one path.
 struct Route {
     path: String,
     method: &'static str,
     handler: MethodRouter<At>,
+    needs: Needs,
+    kind: Option<Kind>,
 }
 
 /// The routes of the prompt service, relative to a base.
-const SERVICE: &[Make] = &[
-    || routes!(api::catalogue::list_extensions),
-    || routes!(api::catalogue::get_extension),
-    || routes!(api::catalogue::list_prompts),
-    || routes!(api::catalogue::get_prompt),
-    || routes!(api::catalogue::list_environs),
-    || routes!(api::catalogue::get_environ),
-    || routes!(api::catalogue::list_tools),
-    || routes!(api::catalogue::get_tool),
-    || routes!(api::render::render),
-    || routes!(api::render::render_prompt),
-    || routes!(api::render::render_prompt_kind),
-    || routes!(api::chat::chat_prompt),
-    || routes!(api::chat::chat_prompt_alias),
+const SERVICE: &[Row] = &[
+    (ANY_READ, || routes!(api::catalogue::list_extensions)),
+    (Needs::Of(READ, Kind::Extension), || {
+        routes!(api::catalogue::get_extension)
+    }),
+    (ANY_READ, || routes!(api::catalogue::list_prompts)),
+    (Needs::Of(READ, Kind::Prompt), || {
+        routes!(api::catalogue::get_prompt)
+    }),
+    (ANY_READ, || routes!(api::catalogue::list_environs)),
+    (Needs::Of(READ, Kind::Environ), || {
+        routes!(api::catalogue::get_environ)
+    }),
+    (ANY_READ, || routes!(api::catalogue::list_tools)),
+    (Needs::Of(READ, Kind::Tool), || {
+        routes!(api::catalogue::get_tool)
+    }),
+    (ANY_READ, || routes!(api::agents::list_agents)),
+    (Needs::Of(READ, Kind::Agent), || {
+        routes!(api::agents::get_agent)
+    }),
+    (ANY_RENDER, || routes!(api::render::render)),
+    (Needs::Of(RENDER, Kind::Prompt), || {
+        routes!(api::render::render_prompt)
+    }),
+    (Needs::Of(RENDER, Kind::Prompt), || {
+        routes!(api::render::render_prompt_kind)
+    }),
+    (Needs::Of(RENDER, Kind::Prompt), || {
+        routes!(api::chat::chat_prompt)
+    }),
+    (Needs::Of(RENDER, Kind::Prompt), || {
+        routes!(api::chat::chat_prompt_alias)
+    }),
+    (Needs::Any(Right::Admin), || routes!(definitions::log::read)),
 ];
 
+/// The routes of the definitions of a kind, relative to a base. `{kind}` is their plural.
+fn of_kind(kind: Kind) -> Vec<Row> {
+    let of = |rights| Needs::Of(rights, kind);
+    vec![
+        (of(WRITE), || routes!(definitions::write::put)),
+        (of(WRITE), || routes!(definitions::write::post)),
+        (of(WRITE), || routes!(definitions::write::patch)),
+        (of(WRITE), || routes!(definitions::write::delete)),
+        (of(READ), || routes!(definitions::versions::list)),
+        (of(READ), || routes!(definitions::versions::get)),
+        (of(READ), || routes!(definitions::versions::diff)),
+        (of(READ), || routes!(definitions::labels::list)),
+        (of(LABEL), || routes!(definitions::labels::put)),
+        (of(LABEL), || routes!(definitions::labels::delete)),
+        (of(LABEL), || routes!(definitions::labels::rollback)),
+    ]
+}
+
 /// The routes of the agents, relative to `/v1`.
-const AGENT: &[Make] = &[
-    || routes!(response::respond),
-    || routes!(response::cancel),
-    || routes!(response::resume),
-    || routes!(response::health),
+const AGENT: &[Row] = &[
+    (ANY_RENDER, || routes!(response::respond)),
+    (ANY_RENDER, || routes!(response::cancel)),
+    (ANY_RENDER, || routes!(response::resume)),
+    (Needs::Entry, || routes!(response::health)),
 ];
 
 /// The routes of OpenAI's clients, relative to `/v1`.
-const OPENAI: &[Make] = &[
-    || routes!(openai::chat::complete),
-    || routes!(openai::models::list),
-    || routes!(openai::models::retrieve),
-    || routes!(openai::responses::create_response),
-    || routes!(openai::responses::retrieve_response),
-    || routes!(openai::responses::delete_response),
+const OPENAI: &[Row] = &[
+    (ANY_RENDER, || routes!(openai::chat::complete)),
+    (ANY_RENDER, || routes!(openai::models::list)),
+    (ANY_RENDER, || routes!(openai::models::retrieve)),
+    (ANY_RENDER, || routes!(openai::responses::create_response)),
+    (ANY_RENDER, || routes!(openai::responses::retrieve_response)),
+    (ANY_RENDER, || routes!(openai::responses::delete_response)),
 ];
 
 /// The routes that probes written for Chat Shell look for.
-const ORIGIN_PROBE: &[Make] = &[
-    || routes!(response::alive),
-    || routes!(response::ready),
-    || routes!(response::startup),
+const ORIGIN_PROBE: &[Row] = &[
+    (Needs::Entry, || routes!(response::alive)),
+    (Needs::Entry, || routes!(response::ready)),
+    (Needs::Entry, || routes!(response::startup)),
 ];
 
 /// The routes that describe the service itself.
-const DESCRIPTION: &[Make] = &[
-    || routes!(openapi::document),
-    || routes!(openapi::page),
-    || routes!(openapi::old_page),
+const DESCRIPTION: &[Row] = &[
+    (Needs::Entry, || routes!(openapi::document)),
+    (Needs::Entry, || routes!(openapi::page)),
+    (Needs::Entry, || routes!(openapi::old_page)),
 ];
 
 /// The route of MCP clients.
-const MCP: &[Make] = &[|| routes!(mcp::answer)];
+const MCP: &[Row] = &[(ANY_RENDER, || routes!(mcp::answer))];
 
 /// The routes that probes look for at the root.
-const PROBE: &[Make] = &[
-    || routes!(health::healthz),
-    || routes!(health::readyz),
-    || routes!(health::metrics),
+const PROBE: &[Row] = &[
+    (Needs::Entry, || routes!(health::healthz)),
+    (Needs::Entry, || routes!(health::readyz)),
+    (ANY_READ, || routes!(health::metrics)),
 ];
 
 /// The routes for clients of other services, whose shapes are described there and not in our
 /// document.
 const DOORS: &[&[api::Door]] = &[api::langfuse::ROUTES];
 
+const ANY_READ: Needs = Needs::Any(Right::Read);
+const ANY_RENDER: Needs = Needs::Any(Right::Render);
+
+/// What addresses call the kinds whose definitions are written over HTTP.
+const KINDS: [(Kind, &str); 4] = [
+    (Kind::Prompt, "prompts"),
+    (Kind::Tool, "tools"),
+    (Kind::Extension, "extensions"),
+    (Kind::Agent, "agents"),
+];
+
+/// Routes that are mounted together.
+struct Mount {
+    base: String,
+    /// What the ids of their operations end in.
+    suffix: &'static str,
+    /// What `{kind}` stands for.
+    kind: Option<(Kind, &'static str)>,
+    rows: Vec<Row>,
+}
+
+impl Mount {
+    fn new(base: impl Into<String>, rows: &[Row]) -> Self {
+        Mount {
+            base: base.into(),
+            suffix: "",
+            kind: None,
+            rows: rows.to_vec(),
+        }
+    }
+
+    fn path(&self, path: &str) -> String {
+        let plural = self.kind.map_or("", |(_, plural)| plural);
+        format!("{}{}", self.base, path.replace("{kind}", plural))
+    }
+}
+
 /// Everything that a server needs to answer: what its handlers share, and the ways to them.
 pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (Arc<App>, Entry) {
     let mut routes = Vec::new();
-    for (base, suffix, makes) in mounted(&config.prefix) {
-        for make in makes {
+    for mount in mounted(&config.prefix) {
+        for (needs, make) in &mount.rows {
             let (_, paths, handler) = make();
             for (path, mut item) in paths.paths {
                 routes.push(Route {
-                    path: format!("{base}{path}"),
-                    method: name_operation(&mut item, suffix),
+                    path: mount.path(&path),
+                    method: name_operation(&mut item, &mount),
                     handler: handler.clone(),
+                    needs: *needs,
+                    kind: mount.kind.map(|(kind, _)| kind),
                 });
             }
         }
     }
-    for (method, path, handler) in DOORS.iter().copied().flatten() {
+    for (needs, method, path, handler) in DOORS.iter().copied().flatten() {
         routes.push(Route {
             path: format!("{}{path}", config.prefix),
             method,
             handler: handler(),
+            needs: *needs,
+            kind: None,
         });
     }
-    let labels = || {
-        let routes = routes.iter();
-        routes.map(|route| (route.method, route.path.as_str()))
-    };
-    let metrics = Metrics::new(labels());
-    let direct = Arc::new(Direct::of(&config.prefix, labels()));
+    let labels = routes
+        .iter()
+        .map(|route| (route.method, route.path.as_str()));
+    let metrics = Metrics::new(labels);
+    let direct = routes
+        .iter()
+        .map(|route| (route.method, route.path.as_str(), route.needs));
+    let direct = Arc::new(Direct::of(&config.prefix, direct));
     let app = Arc::new(App::new(config, hosts, services, metrics, document));
     let mut router = Router::new();
     for (index, route) in routes.into_iter().enumerate() {
         let at = At {
             app: app.clone(),
             route: index,
+            needs: route.needs,
+            kind: route.kind,
         };
         router = router.route(&pattern(&route.path), route.handler.with_state(at));
     }
@@ -174,13 +257,13 @@ type Schemas = Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>;
 
 fn described(prefix: &str) -> (Paths, Schemas) {
     let (mut all, mut schemas) = (PathsBuilder::new(), Schemas::new());
-    for (base, suffix, makes) in mounted(prefix) {
-        for make in makes {
+    for mount in mounted(prefix) {
+        for (_, make) in &mount.rows {
             let (used, paths, _) = make();
             schemas.extend(used);
             for (path, mut item) in paths.paths {
-                name_operation(&mut item, suffix);
-                all = all.path(format!("{base}{path}"), item);
+                name_operation(&mut item, &mount);
+                all = all.path(mount.path(&path), item);
             }
         }
     }
@@ -195,35 +278,47 @@ fn pattern(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// All routes: where they are, what the ids of their operations end in, and they.
-fn mounted(prefix: &str) -> Vec<(String, &'static str, &'static [Make])> {
-    let [api, origin] = BASES.map(|base| format!("{prefix}{base}"));
+/// All routes.
+fn mounted(prefix: &str) -> Vec<Mount> {
     let v1 = format!("{prefix}/v1");
-    vec![
-        (api, "", SERVICE),
-        (origin, "_v1", SERVICE),
-        (format!("{prefix}{}", sql::BASE), "", sql::ROUTES),
-        (v1.clone(), "", AGENT),
-        (v1, "", OPENAI),
-        (prefix.to_owned(), "", ORIGIN_PROBE),
-        (prefix.to_owned(), "", DESCRIPTION),
-        (prefix.to_owned(), "", MCP),
-        (String::new(), "", PROBE),
-    ]
+    let mut all = vec![
+        Mount::new(format!("{prefix}{}", sql::BASE), sql::ROUTES),
+        Mount::new(v1.clone(), AGENT),
+        Mount::new(v1, OPENAI),
+        Mount::new(prefix, ORIGIN_PROBE),
+        Mount::new(prefix, DESCRIPTION),
+        Mount::new(prefix, MCP),
+        Mount::new("", PROBE),
+    ];
+    for (base, suffix) in BASES {
+        let base = format!("{prefix}{base}");
+        all.push(Mount {
+            suffix,
+            ..Mount::new(base.clone(), SERVICE)
+        });
+        all.extend(KINDS.map(|(kind, plural)| Mount {
+            suffix,
+            kind: Some((kind, plural)),
+            ..Mount::new(base.clone(), &of_kind(kind))
+        }));
+    }
+    all
 }
 
 /// Ids of operations are unique in a document, so an alias gets a suffix.
-fn name_operation(item: &mut PathItem, suffix: &str) -> &'static str {
+fn name_operation(item: &mut PathItem, mount: &Mount) -> &'static str {
     let methods = [
         ("GET", &mut item.get),
         ("POST", &mut item.post),
         ("PUT", &mut item.put),
+        ("PATCH", &mut item.patch),
         ("DELETE", &mut item.delete),
     ];
     for (method, operation) in methods {
         let Some(operation) = operation else { continue };
         if let Some(id) = &mut operation.operation_id {
-            id.push_str(suffix);
+            let kind = mount.kind.map_or("", |(kind, _)| kind.word());
+            *id = format!("{}{}", id.replace("{kind}", kind), mount.suffix);
         }
         return method;
     }

@@ -2,7 +2,7 @@
 
 use quillet_core::build::Missing;
 
-use crate::routes::Make;
+use crate::needs::Row;
 
 const SQL: Missing = Missing {
     what: "databases",
@@ -21,7 +21,7 @@ pub(crate) fn has_path(path: &str) -> bool {
 }
 
 /// No routes.
-pub(crate) const ROUTES: &[Make] = &[];
+pub(crate) const ROUTES: &[Row] = &[];
 
 /// What this build says of a path of databases, whatever the server's prefix is.
 pub(crate) fn missing_at(path: &str) -> Option<Missing> {

@@ -51,6 +51,12 @@ impl Mark {
         Some((id, Mark::parse(mark)))
     }
 
+    /// `latest`: what stands in the store.
+    #[must_use]
+    pub fn latest() -> Self {
+        Mark::Label(LATEST.to_owned())
+    }
+
     /// Whether it is `latest`.
     #[must_use]
     pub fn is_latest(&self) -> bool {

@@ -17,6 +17,7 @@ mod service;
 mod stored;
 
 pub use counts::AgentCounts;
+pub use offer::definitions_of;
 pub use parts::{AgentOptions, AgentParts, Connected, Models};
 pub use prompt::CLARIFY;
 pub use request::{

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use quillet_agent::skills::Definition;
 use quillet_agent::{AgentError, Permissions, Skill};
+use quillet_core::store::Kind;
 use quillet_core::tool::Tool;
 use quillet_core::{Diagnostic, ErrorCode, nearest};
 use quillet_prompt::PromptResult;
@@ -13,7 +14,8 @@ use quillet_tools::{McpOrigin, McpServers};
 use serde_json::{Map, Value};
 
 use super::assemble::setup;
-use super::{AgentRequest, AgentService, Written};
+use super::{AgentRequest, AgentService, Written, stored};
+use crate::mcp::tool_id;
 
 /// How prompts are named as tools.
 const PROMPT: &str = "prompt/";
@@ -111,18 +113,41 @@ fn named(
         let tool = tool.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))?;
         return Ok(vec![tool]);
     }
-    if let Some(tool) = stored(service, name) {
+    if let Some(tool) = in_catalogue(service, name) {
         return Ok(vec![tool]);
     }
     let tools = service.parts.tools.builtin(name, options);
     tools.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))
 }
 
+/// The stored definitions that a request names itself: its agent, tools, prompts as tools, those of
+/// skills that it brings. What the agent uses is its author's choice.
+#[must_use]
+pub fn definitions_of(service: &AgentService, request: &AgentRequest) -> Vec<(Kind, String)> {
+    let agent = stored::name(request).map(|name| (Kind::Agent, name.to_owned()));
+    let own = request.tools.builtin.keys().cloned();
+    let brought = request.metadata.skill_configs.iter().enumerate();
+    let brought = brought.filter_map(|(index, Written(written))| {
+        Definition::from_request(&index.to_string(), written.as_object()?).ok()
+    });
+    let brought = brought.flat_map(|skill| skill.tools.into_iter().map(|tool| tool.name));
+    let snapshot = service.parts.prompts.catalogue().snapshot();
+    let tools = own.chain(brought).filter_map(|name| {
+        if let Some(id) = name.strip_prefix(PROMPT) {
+            return Some((Kind::Prompt, id.to_owned()));
+        }
+        let is_stored = snapshot.tools.get(name.as_str()).is_some();
+        let is_known = is_stored || snapshot.functions.get(name.as_str()).is_some();
+        is_known.then(|| (Kind::Tool, tool_id(&snapshot, &name)))
+    });
+    agent.into_iter().chain(tools).collect()
+}
+
 /// A tool of the catalogue, by its id or by the name that templates call.
-fn stored(service: &AgentService, name: &str) -> Option<Arc<dyn Tool>> {
+fn in_catalogue(service: &AgentService, name: &str) -> Option<Arc<dyn Tool>> {
     let snapshot = service.parts.prompts.catalogue().snapshot();
     if let Ok(definition) = snapshot.tool(name)
-        && let Ok(entry) = definition.usable(quillet_core::store::Kind::Tool)
+        && let Ok(entry) = definition.usable(Kind::Tool)
     {
         return Some(entry.tool.clone());
     }

@@ -199,7 +199,7 @@ impl Definitions {
             .filter_map(|line| line.version)
             .find(|number| *number != now);
         if let Some(number) = earlier
-            && self.is_there(kind, &key, number).await?
+            && self.is_kept(kind, &key, number).await?
         {
             return Ok(number);
         }
@@ -209,7 +209,7 @@ impl Definitions {
         Ok(older.ok_or_else(none)?.number)
     }
 
-    async fn is_there(&self, kind: Kind, key: &Key, number: u64) -> Result<bool, DefinitionError> {
+    async fn is_kept(&self, kind: Kind, key: &Key, number: u64) -> Result<bool, DefinitionError> {
         let wanted = [(key.clone(), number)];
         let kept = self.history()?.kept(kind, &wanted).await?;
         let kept = kept.into_iter().flatten().next();

@@ -4,11 +4,13 @@
 //! them refuses, all refuse.
 
 mod check;
+mod diff;
 mod error;
 mod history;
 mod labels;
 mod permit;
 mod rights;
+mod watch;
 mod write;
 
 use std::sync::Arc;
@@ -18,10 +20,11 @@ use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{clock, nearest};
 use quillet_prompt::PromptService;
 
+pub use diff::{readable, unified};
 pub use error::DefinitionError;
 pub use history::{Exported, Imported};
 pub use labels::{Relabel, Wanted};
-pub use rights::{Actor, Grant, Right, Rights};
+pub use rights::{Actor, BadGrant, Grant, Right, Rights};
 pub use write::{Write, Written};
 
 /// Labels that only those who may promote move, unless it is said otherwise.
@@ -115,6 +118,47 @@ impl Definitions {
         }
         let [plain, _] = plain;
         Ok(plain)
+    }
+
+    /// The id and the mark of a text such as `greet.hello@7`. What is there by the whole text goes
+    /// first, since an id may have the sign in it.
+    ///
+    /// # Errors
+    /// What stands behind the sign is no mark, or the store does not answer.
+    pub async fn divide<'a>(
+        &self,
+        kind: Kind,
+        text: &'a str,
+    ) -> Result<(&'a str, Option<Mark>), DefinitionError> {
+        let Some((id, mark)) = Mark::divide(text) else {
+            return Ok((text, None));
+        };
+        if self.is_there(kind, text).await? {
+            return Ok((text, None));
+        }
+        let wrong = |why| DefinitionError::Mark {
+            text: text.to_owned(),
+            why,
+        };
+        Ok((id, Some(mark.map_err(wrong)?)))
+    }
+
+    async fn is_there(&self, kind: Kind, id: &str) -> Result<bool, DefinitionError> {
+        // Prompts of extensions are in no entry of their own.
+        if self
+            .prompts
+            .catalogue()
+            .snapshot()
+            .prompts
+            .get(id)
+            .is_some()
+            && kind == Kind::Prompt
+        {
+            return Ok(true);
+        }
+        let keys = [Key::new(id.replace('.', ":")), Key::new(id)];
+        let found = self.store().get(kind, &keys).await?;
+        Ok(found.iter().any(Option::is_some))
     }
 
     /// The entry that stands in the store now.

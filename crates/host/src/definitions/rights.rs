@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use quillet_agent::Permissions;
+use quillet_agent::{BadPermissions, Permissions};
+use quillet_core::nearest;
 
 /// Something that one may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,6 +58,53 @@ pub struct Grant {
     pub ids: Permissions,
 }
 
+/// Why a text grants nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadGrant {
+    /// It begins with no right.
+    #[error("{word:?} is no right{}; there are {}", hint(.word), list())]
+    Right {
+        /// What it begins with.
+        word: String,
+    },
+    /// What follows are no patterns.
+    #[error("{0}")]
+    Ids(#[from] BadPermissions),
+}
+
+fn hint(word: &str) -> String {
+    let near = nearest(word, Right::ALL.into_iter().map(Right::name));
+    near.map_or_else(String::new, |near| format!(" (did you mean {near}?)"))
+}
+
+fn list() -> String {
+    Right::ALL.map(Right::name).join(", ")
+}
+
+impl Grant {
+    /// Reads a right and patterns of ids, `write greet.* !greet.secret`; a right alone is for all.
+    ///
+    /// # Errors
+    /// There is no such right, or no id can be like a pattern.
+    pub fn parse(text: &str) -> Result<Self, BadGrant> {
+        let mut words = text.split_whitespace();
+        let word = words.next().unwrap_or_default();
+        let right = Right::named(word).ok_or_else(|| BadGrant::Right {
+            word: word.to_owned(),
+        })?;
+        let patterns: Vec<&str> = words.collect();
+        let ids = if patterns.is_empty() {
+            Permissions::all()
+        } else {
+            Permissions::parse(&patterns)?
+        };
+        Ok(Grant {
+            rights: vec![right],
+            ids,
+        })
+    }
+}
+
 /// What somebody may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rights {
@@ -83,6 +131,19 @@ impl Rights {
     #[must_use]
     pub fn has(&self, right: Right, id: &str) -> bool {
         self.any(right, |ids| ids.allows(id))
+    }
+
+    /// Whether nothing is refused.
+    #[must_use]
+    pub fn are_all(&self) -> bool {
+        self.grants.is_none()
+    }
+
+    /// Whether a right is held for every definition that there may ever be, by one grant.
+    #[must_use]
+    pub fn has_everywhere(&self, right: Right) -> bool {
+        let everything = Permissions::all();
+        self.any(right, |ids| *ids == everything)
     }
 
     /// Whether a right is held for any definition at all.
@@ -159,8 +220,40 @@ mod tests {
             assert!(Rights::all().has(right, id));
             assert!(!Rights::of(Vec::new()).has(right, id));
         }
-        assert!(rights.has_somewhere(Right::Admin));
+        assert!(rights.has_somewhere(Right::Admin) && !rights.are_all());
+        for (right, everywhere) in [(Right::Read, true), (Right::Write, false)] {
+            assert_eq!(rights.has_everywhere(right), everywhere, "{right:?}");
+        }
         assert_eq!(Right::named("promote"), Some(Right::Promote));
         assert_eq!(Right::named("Promote"), None);
+    }
+
+    #[test]
+    fn grants_are_a_right_and_patterns() {
+        let grant = |text: &str| Grant::parse(text).map(|grant| Rights::of(vec![grant]));
+        for (text, id, expected) in [
+            ("read", "any", true),
+            ("  write   greet.*  !greet.secret ", "greet.hello", true),
+            ("write greet.* !greet.secret", "greet.secret", false),
+            ("write read", "read", true),
+        ] {
+            let rights = grant(text).unwrap();
+            let right = if text.contains("write") {
+                Right::Write
+            } else {
+                Right::Read
+            };
+            assert_eq!(rights.has(right, id), expected, "{text} {id}");
+        }
+        for (text, part) in [
+            ("", "\"\" is no right"),
+            ("wirte greet.*", "did you mean write?"),
+            ("greet.*", "there are read, render, write, promote, admin"),
+            ("write !greet.secret", "add `*`"),
+            ("write a!b", "no name is like"),
+        ] {
+            let error = grant(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
     }
 }

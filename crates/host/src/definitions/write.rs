@@ -50,6 +50,8 @@ impl<'a> Write<'a> {
 /// A definition that was written.
 #[derive(Clone, Debug)]
 pub struct Written {
+    /// Whether there was no such definition before.
+    pub created: bool,
     /// The version, and whether it is a new one.
     pub committed: Committed,
     /// What is wrong with the definition.
@@ -76,6 +78,7 @@ impl Definitions {
                 diagnostics,
             });
         }
+        let created = self.entry(kind, &key).await?.is_none();
         let commit = Commit {
             message: write.message.into(),
             expect: write.expect,
@@ -100,12 +103,18 @@ impl Definitions {
             .await?;
         }
         Ok(Written {
+            created,
             committed,
             diagnostics,
         })
     }
 
-    async fn written(
+    /// Notes that a definition was written by a part that writes by itself, as those of databases
+    /// do.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn written(
         &self,
         actor: &Actor,
         kind: Kind,

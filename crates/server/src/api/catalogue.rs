@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use quillet_core::Diagnostic;
-use quillet_core::store::{Entry, Kind};
+use quillet_core::history::Content;
+use quillet_core::store::{Entry, Key, Kind};
+use quillet_host::definitions::Right;
 use quillet_prompt::{
     Definition, Extension, Origin, PromptEntry, ServiceError, Snapshot, State, Table, script_source,
 };
@@ -12,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::{IntoParams, ToSchema};
 
-use super::Id;
+use super::definitions::{marked, status, tree};
+use super::{Id, agents, written};
 use crate::error::{ApiError, Problem};
 use crate::exchange::Call;
 use crate::given::Params;
@@ -116,7 +119,7 @@ pub(crate) async fn list_extensions(
     Params(listing): Params<Listing>,
 ) -> Result<Response, ApiError> {
     let snapshot = listed(&call, &wanted).await?;
-    list(&snapshot.extensions, &wanted, &listing)
+    list(&call, &snapshot.extensions, &wanted, &listing)
 }
 
 /// Ids of all prompts, those of extensions included, sorted.
@@ -131,9 +134,9 @@ pub(crate) async fn list_prompts(
 ) -> Result<Response, ApiError> {
     let snapshot = listed(&call, &wanted).await?;
     if !listing.is_detailed() {
-        return wanted.answer(&snapshot.prompts.keys().collect::<Vec<_>>(), None);
+        return ids(&call, &snapshot.prompts, &wanted);
     }
-    let items = snapshot.prompts.values().map(|known| Item {
+    let items = readable(&call, &snapshot.prompts).map(|known| Item {
         kind: Some(kind(known)),
         ..item(known)
     });
@@ -151,7 +154,7 @@ pub(crate) async fn list_tools(
     Params(listing): Params<Listing>,
 ) -> Result<Response, ApiError> {
     let snapshot = listed(&call, &wanted).await?;
-    list(&snapshot.tools, &wanted, &listing)
+    list(&call, &snapshot.tools, &wanted, &listing)
 }
 
 /// Ids of all shared variables, sorted.
@@ -167,7 +170,9 @@ pub(crate) async fn list_environs(
     wanted.latest(&call.app).await?;
     let variables = call.app.service.variables();
     if !listing.is_detailed() {
-        return wanted.answer(&variables.ids().await?, None);
+        let mut ids = variables.ids().await?;
+        ids.retain(|id| may_read(&call, id));
+        return wanted.answer(&ids, None);
     }
     let entries = variables.entries().await.map_err(ServiceError::Store)?;
     let item = |entry: Entry| EnvironItem {
@@ -181,6 +186,7 @@ pub(crate) async fn list_environs(
         diagnostics: entry.problem.into_iter().collect(),
     };
     let mut items: Vec<EnvironItem> = entries.into_iter().map(item).collect();
+    items.retain(|item| may_read(&call, &item.id));
     items.sort_by(|one, other| one.id.cmp(&other.id));
     wanted.answer(&items, None)
 }
@@ -196,13 +202,17 @@ pub(crate) async fn get_extension(
     wanted: Wanted,
     Id(id): Id,
 ) -> Result<Response, ApiError> {
+    if let Some(answer) = version(&call, &wanted, Kind::Extension, &id).await? {
+        return Ok(answer);
+    }
     let revision = |snapshot: &Snapshot| Some(snapshot.extensions.get(&id)?.revision);
     let snapshot = wanted.of(&call.app, &id, revision).await?;
     let definition = known(&call, snapshot.extension(&id))?;
-    wanted.answer(&stored(&definition.text), Some(definition.revision))
+    wanted.answer(&tree(&definition.text), Some(definition.revision))
 }
 
-/// A prompt as it was registered, and what is wrong with it.
+/// A prompt as it was registered, and what is wrong with it; or the version of it that the id ends
+/// in: `greet.hello@7`, `@production`, `@sha256:…`.
 #[utoipa::path(get, path = "/prompts/{id}", tag = "catalogue", params(("id" = String, Path), Least), responses(
     (status = 200, body = PromptDetail),
     (status = 404, body = Problem, content_type = "application/problem+json"),
@@ -213,14 +223,26 @@ pub(crate) async fn get_prompt(
     wanted: Wanted,
     Id(id): Id,
 ) -> Result<Response, ApiError> {
+    if let Some(answer) = version(&call, &wanted, Kind::Prompt, &id).await? {
+        return Ok(answer);
+    }
     let snapshot = wanted.of(&call.app, &id, of_prompt(&id)).await?;
     let definition = known(&call, snapshot.prompt(&id))?;
+    let detail = detail(&call, &snapshot, definition);
+    wanted.answer(&detail, Some(definition.revision))
+}
+
+fn detail<'a>(
+    call: &Call,
+    snapshot: &'a Snapshot,
+    definition: &'a Definition<PromptEntry>,
+) -> PromptDetail<'a> {
     let entry = definition.usable(Kind::Prompt).ok();
     let (origin, prompt) = match &definition.state {
         State::Valid(entry) => (entry.origin, definition.raw().unwrap_or_default()),
-        State::Invalid => broken(&snapshot, definition),
+        State::Invalid => broken(snapshot, definition),
     };
-    let detail = PromptDetail {
+    PromptDetail {
         origin,
         prompt,
         kind: kind(definition),
@@ -230,8 +252,62 @@ pub(crate) async fn get_prompt(
         status: definition.status(),
         source: &definition.origin,
         diagnostics: &definition.diagnostics,
+    }
+}
+
+/// The version that an id ends in (`greet.hello@7`, `@production`), in the form of the definition
+/// itself; `None` for an id that ends in none.
+async fn version(
+    call: &Call,
+    wanted: &Wanted,
+    kind: Kind,
+    id: &str,
+) -> Result<Option<Response>, ApiError> {
+    let definitions = &call.app.definitions;
+    let (plain, Some(mark)) = definitions.divide(kind, id).await? else {
+        return Ok(None);
     };
-    wanted.answer(&detail, Some(definition.revision))
+    wanted.latest(&call.app).await?;
+    let found = definitions.find(kind, plain, Some(&mark)).await?;
+    let definition = tree(&found.content.text);
+    let answer = if kind == Kind::Prompt {
+        let diagnostics = definitions.check(kind, &found.key, &found.content);
+        let is_script = script_source(&found.content.text).is_some();
+        let text = |name: &str| definition.get(name).and_then(Tree::as_str);
+        let detail = PromptDetail {
+            origin: Origin::Direct,
+            kind: if is_script { "script" } else { "template" },
+            title: text("title"),
+            description: text("description"),
+            parameters: None,
+            status: status(&diagnostics),
+            source: id,
+            diagnostics: &diagnostics,
+            prompt: definition.clone(),
+        };
+        wanted.answer(&detail, None)
+    } else {
+        wanted.answer(&definition, None)
+    }?;
+    let number = found.version.map(|version| version.number);
+    Ok(Some(marked(answer, number, Some(&found.content.text))))
+}
+
+/// What `GET` answers of a definition, if what is known here has this content.
+pub(super) fn shown(call: &Call, kind: Kind, id: &str, content: &Content) -> Option<Vec<u8>> {
+    let snapshot = call.app.service.catalogue().snapshot();
+    let is_of = |text: &str| text == &*content.text;
+    match kind {
+        Kind::Prompt => {
+            let definition = snapshot.prompts.get(id).filter(|one| is_of(&one.text))?;
+            written(&detail(call, &snapshot, definition)).ok()
+        }
+        Kind::Agent => {
+            let key = Key::new(id.replace('.', ":"));
+            written(&agents::detail(call, &key, content)).ok()
+        }
+        _ => written(&tree(&content.text)).ok(),
+    }
 }
 
 /// The value of a shared variable, or the tree of values under the id.
@@ -256,10 +332,13 @@ pub(crate) async fn get_environ(
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store was never read, or does not answer"),
 ))]
 pub(crate) async fn get_tool(call: Call, wanted: Wanted, Id(id): Id) -> Result<Response, ApiError> {
+    if let Some(answer) = version(&call, &wanted, Kind::Tool, &id).await? {
+        return Ok(answer);
+    }
     let revision = |snapshot: &Snapshot| Some(snapshot.tools.get(&id)?.revision);
     let snapshot = wanted.of(&call.app, &id, revision).await?;
     let definition = known(&call, snapshot.tool(&id))?;
-    wanted.answer(&stored(&definition.text), Some(definition.revision))
+    wanted.answer(&tree(&definition.text), Some(definition.revision))
 }
 
 /// The definitions for a list. A store that was never read has no list.
@@ -285,15 +364,33 @@ fn known<T>(call: &Call, found: Result<T, ServiceError>) -> Result<T, ApiError> 
 type Definitions<T> = Table<Arc<Definition<T>>>;
 
 fn list<T>(
+    call: &Call,
     known: &Definitions<T>,
     wanted: &Wanted,
     listing: &Listing,
 ) -> Result<Response, ApiError> {
     if !listing.is_detailed() {
-        return wanted.answer(&known.keys().collect::<Vec<_>>(), None);
+        return ids(call, known, wanted);
     }
-    let items = known.values().map(|known| item(known));
+    let items = readable(call, known).map(|known| item(known));
     wanted.answer(&items.collect::<Vec<_>>(), None)
+}
+
+fn ids<T>(call: &Call, known: &Definitions<T>, wanted: &Wanted) -> Result<Response, ApiError> {
+    let ids = readable(call, known).map(|known| &known.id);
+    wanted.answer(&ids.collect::<Vec<_>>(), None)
+}
+
+/// Those that whoever asks may read.
+fn readable<'a, T>(
+    call: &'a Call,
+    known: &'a Definitions<T>,
+) -> impl Iterator<Item = &'a Arc<Definition<T>>> {
+    known.values().filter(|known| may_read(call, &known.id))
+}
+
+fn may_read(call: &Call, id: &str) -> bool {
+    call.rights().has(Right::Read, id)
 }
 
 fn item<T>(definition: &Definition<T>) -> Item<'_> {
@@ -315,17 +412,12 @@ fn kind(definition: &Definition<PromptEntry>) -> &'static str {
     if is_script { "script" } else { "template" }
 }
 
-/// A stored text as JSON, or as it is if it is not JSON.
-fn stored(text: &str) -> Tree {
-    serde_json::from_str(text).unwrap_or_else(|_| Tree::from(text))
-}
-
 /// Where a broken prompt comes from, and its definition as far as it can be read.
 fn broken(snapshot: &Snapshot, definition: &Definition<PromptEntry>) -> (Origin, Tree) {
     let here = |extension: &&Arc<Definition<Arc<Extension>>>| extension.origin == definition.origin;
     match snapshot.extensions.values().find(here) {
         Some(extension) => (Origin::Extension, contributed(extension, definition)),
-        None => (Origin::Direct, stored(&definition.text)),
+        None => (Origin::Direct, tree(&definition.text)),
     }
 }
 

@@ -1,11 +1,13 @@
 //! The routes of the prompt service: what they take and what they answer.
 
+pub(crate) mod agents;
 pub(crate) mod body;
 pub(crate) mod catalogue;
 pub(crate) mod chat;
 mod chunk;
 pub(crate) mod client_fill;
 mod completion;
+pub(crate) mod definitions;
 mod feed;
 pub(crate) mod langfuse;
 pub(crate) mod members;
@@ -32,9 +34,11 @@ use utoipa::ToSchema;
 use self::members::Unknown;
 use crate::error::{ApiError, problem};
 use crate::exchange::At;
+use crate::needs::Needs;
 
-/// A route for clients of another service: its method, its path, and what makes its handler.
-pub(crate) type Door = (&'static str, &'static str, fn() -> MethodRouter<At>);
+/// A route for clients of another service: what it needs, its method, its path, and what makes its
+/// handler, which asks for the rights for the definition that the client names.
+pub(crate) type Door = (Needs, &'static str, &'static str, fn() -> MethodRouter<At>);
 
 /// The id in a path, percent-decoded. Ids hold dots and may hold anything else.
 #[derive(Debug)]

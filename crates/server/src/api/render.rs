@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use axum::response::Response;
+use quillet_core::store::Kind;
 use quillet_core::{Diagnostic, ErrorCode, Map, Message};
+use quillet_host::definitions::Right;
 use quillet_prompt::{DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
@@ -294,11 +296,14 @@ pub(crate) async fn render(
         (Some(_), true) => return Err(either_or("both")),
         (None, false) => return Err(either_or("neither")),
         (Some(id), false) => {
+            call.may(Right::Render, Kind::Prompt, id).await?;
             let snapshot = wanted.of(&call.app, id, of_prompt(id)).await?;
             call.app.service.render_in(&snapshot, id, &input).await
         }
         (None, true) if !call.app.takes_inline_templates() => return Err(switched_off()),
         (None, true) => {
+            // A template of one's own calls any prompt, and any tool.
+            call.may_everywhere(Right::Render)?;
             wanted.latest(&call.app).await?;
             let definition = definition(&request);
             let mut outcome = call.app.service.render_inline(definition, &input).await;

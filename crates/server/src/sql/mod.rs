@@ -15,12 +15,14 @@ mod question;
 
 use quillet_core::ErrorCode;
 use quillet_core::build::Missing;
+use quillet_core::store::Kind;
+use quillet_host::definitions::Right;
 use quillet_host::sql::Databases;
 use utoipa_axum::routes;
 
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
-use crate::routes::Make;
+use crate::needs::{Needs, READ, RENDER, Row, WRITE};
 
 /// Where the routes are mounted: where clients of table-chat look for them.
 pub(crate) const BASE: &str = "/api/v1";
@@ -34,22 +36,36 @@ pub(crate) fn has_path(path: &str) -> bool {
 }
 
 /// The routes of databases, relative to `/api/v1`.
-pub(crate) const ROUTES: &[Make] = &[
-    || routes!(connections::list),
-    || routes!(connections::put),
-    || routes!(connections::get),
-    || routes!(connections::delete),
-    || routes!(connections::test),
-    || routes!(metadata::all),
-    || routes!(metadata::refresh),
-    || routes!(metadata::tables),
-    || routes!(metadata::table),
-    || routes!(query::run),
-    || routes!(question::ask),
-    || routes!(layout::format),
-    || routes!(history::list),
-    || routes!(history::search),
-    || routes!(history::accept, history::unaccept),
+pub(crate) const ROUTES: &[Row] = &[
+    (Needs::Any(Right::Read), || routes!(connections::list)),
+    (Needs::Of(WRITE, Kind::Database), || {
+        routes!(connections::put)
+    }),
+    (Needs::Of(READ, Kind::Database), || {
+        routes!(connections::get)
+    }),
+    (Needs::Of(WRITE, Kind::Database), || {
+        routes!(connections::delete)
+    }),
+    (Needs::Of(RENDER, Kind::Database), || {
+        routes!(connections::test)
+    }),
+    (Needs::Of(READ, Kind::Database), || routes!(metadata::all)),
+    (Needs::Of(RENDER, Kind::Database), || {
+        routes!(metadata::refresh)
+    }),
+    (Needs::Of(READ, Kind::Database), || {
+        routes!(metadata::tables)
+    }),
+    (Needs::Of(READ, Kind::Database), || routes!(metadata::table)),
+    (Needs::Of(RENDER, Kind::Database), || routes!(query::run)),
+    (Needs::Of(RENDER, Kind::Database), || routes!(question::ask)),
+    (Needs::Any(Right::Render), || routes!(layout::format)),
+    (Needs::Of(READ, Kind::Database), || routes!(history::list)),
+    (Needs::Of(READ, Kind::Database), || routes!(history::search)),
+    (Needs::Of(WRITE, Kind::Database), || {
+        routes!(history::accept, history::unaccept)
+    }),
 ];
 
 /// What a build without databases says of a path; this one has them.

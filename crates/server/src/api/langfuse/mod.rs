@@ -15,29 +15,36 @@ mod list;
 mod project;
 mod read;
 
-use axum::routing::{get, patch};
+use axum::routing::{delete, get, patch, post};
+use quillet_host::definitions::Right;
 
 pub(crate) use self::error::answer;
 use super::Door;
+use crate::needs::Needs;
 
 /// The routes, relative to the prefix of all routes.
 pub(crate) const ROUTES: &[Door] = &[
-    ("GET", "/api/public/v2/prompts", || get(list::list)),
-    ("POST", "/api/public/v2/prompts", || {
-        axum::routing::post(create::create)
+    (READ, "GET", "/api/public/v2/prompts", || get(list::list)),
+    (WRITE, "POST", "/api/public/v2/prompts", || {
+        post(create::create)
     }),
-    ("GET", "/api/public/v2/prompts/{name}", || get(read::read)),
-    ("DELETE", "/api/public/v2/prompts/{name}", || {
-        axum::routing::delete(delete::delete)
+    (READ, "GET", ONE, || get(read::read)),
+    (WRITE, "DELETE", ONE, || delete(delete::delete)),
+    // Whoever may only promote moves labels, too.
+    (Needs::Entry, "PATCH", VERSION, || patch(labels::relabel)),
+    (Needs::Entry, "GET", "/api/public/projects", || {
+        get(project::projects)
     }),
-    (
-        "PATCH",
-        "/api/public/v2/prompts/{name}/versions/{version}",
-        || patch(labels::relabel),
-    ),
-    ("GET", "/api/public/projects", || get(project::projects)),
-    ("GET", "/api/public/health", || get(project::health)),
+    (Needs::Entry, "GET", "/api/public/health", || {
+        get(project::health)
+    }),
 ];
+
+const READ: Needs = Needs::Any(Right::Read);
+const WRITE: Needs = Needs::Any(Right::Write);
+
+const ONE: &str = "/api/public/v2/prompts/{name}";
+const VERSION: &str = "/api/public/v2/prompts/{name}/versions/{version}";
 
 /// What the paths of all of them begin with.
 pub(crate) const BASE: &str = "/api/public/";

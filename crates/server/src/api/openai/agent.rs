@@ -13,11 +13,12 @@ use quillet_host::agent::{AgentRequest, Input, ModelSettings, Refused, Running, 
 
 use super::models;
 use crate::api::feed::{Answer, Asking};
+use crate::api::response::may_ask;
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 
 /// Asks the agent that the name of the model stands for.
-pub(super) fn ask(
+pub(super) async fn ask(
     call: &Call,
     name: Option<String>,
     request: ChatRequest,
@@ -32,6 +33,7 @@ pub(super) fn ask(
     }
     let (who, id) = (call.who(), call.exchange.name(None));
     let request = of_agents(name, request);
+    may_ask(call, &agents, &request).await?;
     Ok(Box::pin(async move {
         let running = agents
             .begin(request, &who, &id)

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use quillet_core::Map;
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
+use quillet_core::store::Kind;
+use quillet_host::definitions::Right;
 use quillet_prompt::{Input, ScriptJob, Unplaced};
 
 use super::agent;
@@ -17,7 +19,7 @@ use crate::error::ApiError;
 use crate::exchange::{Call, Exchange};
 
 /// Asks whoever the name of the model stands for.
-pub(super) fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
+pub(super) async fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
     let Asked {
         mut request,
         stream,
@@ -35,8 +37,11 @@ pub(super) fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
             request.model = name;
             Ok(model(call, request))
         }
-        Target::Prompt(id) => Ok(prompt(call, id.to_owned(), request, variables)),
-        Target::Agent(_) => agent::ask(call, name, request),
+        Target::Prompt(id) => {
+            call.may(Right::Render, Kind::Prompt, id).await?;
+            Ok(prompt(call, id.to_owned(), request, variables))
+        }
+        Target::Agent(_) => agent::ask(call, name, request).await,
     }
 }
 

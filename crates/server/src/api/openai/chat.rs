@@ -48,7 +48,7 @@ where
     let asked = request::read(&OpenAiChat::default(), body)?;
     let (stream, include_usage) = (asked.stream, asked.include_usage);
     let name = ask::name(&asked.request);
-    let asking = ask::ask(&call, asked)?;
+    let asking = ask::ask(&call, asked).await?;
     if stream {
         let told = Told::new(name, include_usage);
         return feed::answer(&call, asking, told).await;

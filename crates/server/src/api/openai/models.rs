@@ -3,6 +3,7 @@
 use axum::response::Response;
 use quillet_core::store::{Key, Kind};
 use quillet_core::{ErrorCode, clock, nearest};
+use quillet_host::definitions::Right;
 use quillet_prompt::{ServiceError, State};
 
 use super::schema::{ErrorBody, Model, ModelList};
@@ -24,7 +25,7 @@ pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
     ready.map_err(ServiceError::Store)?;
     json(&ModelList {
         object: "list",
-        data: all(&call.app).await,
+        data: all(&call).await,
     })
 }
 
@@ -37,7 +38,7 @@ pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
         (status = 404, body = ErrorBody, description = "Nothing has this name"),
 ))]
 pub(crate) async fn retrieve(call: Call, Id(id): Id) -> Result<Response, ApiError> {
-    let models = all(&call.app).await;
+    let models = all(&call).await;
     match models.iter().find(|model| model.id == id) {
         Some(model) => json(model),
         None => {
@@ -56,7 +57,9 @@ pub(super) fn unknown(id: &str, near: Option<&str>) -> ApiError {
     }
 }
 
-async fn all(app: &App) -> Vec<Model> {
+/// All that whoever asks may have rendered.
+async fn all(call: &Call) -> Vec<Model> {
+    let (app, rights) = (&call.app, call.rights());
     let created = began(app);
     let model = |id: String, owned_by: &str| Model {
         id,
@@ -71,12 +74,15 @@ async fn all(app: &App) -> Vec<Model> {
     }
     let snapshot = app.service.catalogue().snapshot();
     let usable = snapshot.prompts.values();
-    let usable = usable.filter(|prompt| matches!(prompt.state, State::Valid(_)));
+    let usable = usable.filter(|prompt| {
+        matches!(prompt.state, State::Valid(_)) && rights.has(Right::Render, &prompt.id)
+    });
     models.extend(usable.map(|prompt| model(format!("{PROMPT}{}", prompt.id), "quillet")));
     let agents = agents(app).await;
     models.extend(
         agents
             .iter()
+            .filter(|name| rights.has(Right::Render, name))
             .map(|name| model(format!("{AGENT}{name}"), "quillet")),
     );
     models

@@ -15,3 +15,5 @@ pub(crate) mod routes;
 mod schema;
 mod stream;
 mod whole;
+
+pub(crate) use routes::may_ask;

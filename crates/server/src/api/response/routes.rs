@@ -7,7 +7,8 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use quillet_core::ErrorCode;
 use quillet_core::runs::LogPage;
-use quillet_host::agent::{AgentRequest, AgentService, Who};
+use quillet_host::agent::{AgentRequest, AgentService, Who, definitions_of};
+use quillet_host::definitions::Right;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -50,9 +51,31 @@ pub(crate) async fn respond(call: Call, request: Request) -> Result<Response, Ap
     // A request may be megabytes long; it is not held along with what is read from it.
     drop(bytes);
     match schema::read(json, agents.parts().models.default_model().is_some()) {
-        Ok(request) => Ok(begin(&call, &agents, request).await),
+        Ok(request) => {
+            may_ask(&call, &agents, &request).await?;
+            Ok(begin(&call, &agents, request).await)
+        }
         Err(faults) => Ok(refuse::unprocessable(&faults.body())),
     }
+}
+
+/// Nothing if whoever asks may have all definitions rendered that the request itself names: an
+/// agent, tools, prompts as tools. What an agent may use is for its author to say.
+///
+/// # Errors
+/// `auth.forbidden`.
+pub(crate) async fn may_ask(
+    call: &Call,
+    agents: &AgentService,
+    request: &AgentRequest,
+) -> Result<(), ApiError> {
+    if call.rights().are_all() {
+        return Ok(());
+    }
+    for (kind, id) in definitions_of(agents, request) {
+        call.may(Right::Render, kind, &id).await?;
+    }
+    Ok(())
 }
 
 async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -> Response {

@@ -54,7 +54,7 @@ pub(crate) async fn create_response(call: Call, request: Request) -> Result<Resp
     let stream = asked.stream;
     let object = Object::new(&wish, ask::name(&asked.request).is_some(), keeper.is_on());
     let teller = Teller::new(object, wish.with_native, keeper);
-    let asking = ask::ask(&call, asked)?;
+    let asking = ask::ask(&call, asked).await?;
     if stream {
         return feed::answer(&call, asking, teller).await;
     }

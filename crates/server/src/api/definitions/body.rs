@@ -1,0 +1,121 @@
+//! The definition in a request's body.
+
+use axum::body::Bytes;
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use quillet_core::ErrorCode;
+use quillet_core::store::Kind;
+use quillet_prompt::script_definition;
+use serde_json::{Map, Value as Tree};
+
+use crate::api::{body, words};
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+
+/// The text of a definition as it is stored.
+pub(super) async fn definition(
+    call: &Call,
+    kind: Kind,
+    request: Request,
+) -> Result<String, ApiError> {
+    let is_text = is_text(request.headers());
+    let text = text(&bytes(call, request).await?)?;
+    match kind {
+        Kind::Agent if is_text => Ok(text),
+        Kind::Prompt if is_text => Ok(script_definition(&text)),
+        _ => object(&text).map(|_| text),
+    }
+}
+
+/// The changes to a definition: a JSON object.
+pub(super) async fn changes(call: &Call, request: Request) -> Result<Map<String, Tree>, ApiError> {
+    object(&text(&bytes(call, request).await?)?)
+}
+
+async fn bytes(call: &Call, request: Request) -> Result<Bytes, ApiError> {
+    let config = &call.app.config;
+    body::read(request.into_body(), config.body_bytes, config.body_time).await
+}
+
+/// Whether the body says that it is YAML or text. Everything else is read as JSON, since `curl -d`
+/// says that it is a form.
+fn is_text(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next());
+    let kind = kind.unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(
+        kind.as_str(),
+        "application/yaml" | "application/x-yaml" | "text/yaml" | "text/x-yaml" | "text/plain"
+    )
+}
+
+fn text(bytes: &[u8]) -> Result<String, ApiError> {
+    let text = String::from_utf8(bytes.to_vec());
+    let text = text.map_err(|_| problem(ErrorCode::RequestBody, "the body is not UTF-8"))?;
+    if text.trim().is_empty() {
+        let message = "the request has no body; it takes a definition, a JSON object";
+        return Err(problem(ErrorCode::RequestBody, message));
+    }
+    Ok(text)
+}
+
+fn object(text: &str) -> Result<Map<String, Tree>, ApiError> {
+    serde_json::from_str(text).map_err(|error| {
+        let message = format!("the body is no JSON object: {}", words::why(&error));
+        problem(ErrorCode::RequestBody, message)
+            .at(error.line(), error.column())
+            .hint("send a script, or an agent in YAML, with Content-Type: application/yaml")
+    })
+}
+
+/// Lays changes over an object: a member that is `null` goes, objects are laid over objects,
+/// everything else is replaced (RFC 7386).
+pub(super) fn merge(over: &mut Map<String, Tree>, changes: Map<String, Tree>) {
+    for (name, change) in changes {
+        match change {
+            Tree::Null => drop(over.remove(&name)),
+            Tree::Object(inner) => {
+                let mut own = match over.remove(&name) {
+                    Some(Tree::Object(own)) => own,
+                    _ => Map::new(),
+                };
+                merge(&mut own, inner);
+                over.insert(name, own.into());
+            }
+            other => drop(over.insert(name, other)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The examples of RFC 7386, appendix A, of which both sides are objects.
+    #[test]
+    fn changes_are_laid_over_as_the_standard_says() {
+        for (original, patch, result) in [
+            (r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+            (r#"{"a":"b"}"#, r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),
+            (r#"{"a":"b"}"#, r#"{"a":null}"#, "{}"),
+            (r#"{"a":"b","b":"c"}"#, r#"{"a":null}"#, r#"{"b":"c"}"#),
+            (r#"{"a":["b"]}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
+            (r#"{"a":"c"}"#, r#"{"a":["b"]}"#, r#"{"a":["b"]}"#),
+            (
+                r#"{"a":{"b":"c"}}"#,
+                r#"{"a":{"b":"d","c":null}}"#,
+                r#"{"a":{"b":"d"}}"#,
+            ),
+            (r#"{"a":[{"b":"c"}]}"#, r#"{"a":[1]}"#, r#"{"a":[1]}"#),
+            (r#"{"e":null}"#, r#"{"a":1}"#, r#"{"e":null,"a":1}"#),
+            ("{}", r#"{"a":{"bb":{"ccc":null}}}"#, r#"{"a":{"bb":{}}}"#),
+        ] {
+            let mut merged = object(original).unwrap();
+            merge(&mut merged, object(patch).unwrap());
+            assert_eq!(merged, object(result).unwrap(), "{original} {patch}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What a request takes for granted: `If-Match` and `If-None-Match`.
+
+use axum::http::HeaderMap;
+use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
+use quillet_core::ErrorCode;
+use quillet_core::history::{Content, Expect, Mark};
+use quillet_core::store::Kind;
+use quillet_host::definitions::{DefinitionError, Found};
+use quillet_prompt::Revision;
+
+use crate::api::catalogue;
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+
+/// One of the things that the definition may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Tag {
+    /// Whatever it is, it is there.
+    Any,
+    /// The newest version, by its number.
+    Version(u64),
+    /// A digest, whole or its beginning.
+    Digest(String),
+    /// A revision of the stored text, or the entity tag of an answer.
+    Revision(Revision),
+}
+
+/// What has to be there for a request to be done.
+///
+/// # Errors
+/// A header cannot be read, or the definition is something else already.
+pub(super) async fn expected(
+    call: &Call,
+    headers: &HeaderMap,
+    (kind, id): (Kind, &str),
+) -> Result<Expect, ApiError> {
+    if let Some(none) = text(headers, &IF_NONE_MATCH)? {
+        if none.trim() == "*" && !headers.contains_key(IF_MATCH) {
+            return Ok(Expect::Absent);
+        }
+        let message = "a write takes If-None-Match: *, and no If-Match beside it";
+        return Err(problem(ErrorCode::RequestHeaders, message).with_status(400));
+    }
+    let Some(tags) = text(headers, &IF_MATCH)? else {
+        return Ok(Expect::Anything);
+    };
+    let tags = tags.split(',').map(tag).collect::<Result<Vec<_>, _>>()?;
+    if let [Tag::Version(number)] = tags.as_slice() {
+        return Ok(Expect::Version(*number));
+    }
+    let latest = Mark::latest();
+    let found = match call.app.definitions.find(kind, id, Some(&latest)).await {
+        Ok(found) => found,
+        Err(error @ DefinitionError::NotFound { .. }) => return Err(conflict(&error.to_string())),
+        Err(error) => return Err(error.into()),
+    };
+    if tags.iter().any(|tag| is(call, kind, id, tag, &found)) {
+        return Ok(Expect::Digest(found.content.digest()));
+    }
+    let number = found.version.map_or_else(
+        || "a version that has no number yet".to_owned(),
+        |version| format!("version {}", version.number),
+    );
+    let digest = found.content.digest();
+    Err(conflict(&format!(
+        "{id} is at {number} (sha256:{digest}), and not at what If-Match says"
+    )))
+}
+
+fn conflict(message: &str) -> ApiError {
+    problem(ErrorCode::HistoryConflict, message)
+}
+
+fn text<'a>(
+    headers: &'a HeaderMap,
+    name: &axum::http::HeaderName,
+) -> Result<Option<&'a str>, ApiError> {
+    let Some(value) = headers.get(name) else {
+        return Ok(None);
+    };
+    let text = value.to_str().map_err(|_| unreadable(name.as_str()))?;
+    Ok(Some(text))
+}
+
+fn tag(text: &str) -> Result<Tag, ApiError> {
+    let text = text.trim();
+    let text = text.strip_prefix("W/").unwrap_or(text);
+    let quoted = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    let text = quoted.unwrap_or(text);
+    if text == "*" {
+        return Ok(Tag::Any);
+    }
+    if let Some(revision) = Revision::parse(text).filter(|_| text.len() == 32) {
+        return Ok(Tag::Revision(revision));
+    }
+    match Mark::parse(text) {
+        Ok(Mark::Number(number)) => Ok(Tag::Version(number)),
+        Ok(Mark::Digest(digits)) => Ok(Tag::Digest(digits)),
+        _ => Err(unreadable("If-Match")),
+    }
+}
+
+fn unreadable(header: &str) -> ApiError {
+    let message = format!("the header {header} names no version");
+    problem(ErrorCode::HistoryMark, message).hint(
+        "send the number of a version (\"7\"), \"sha256:DIGITS\", what Quillet-Revision or ETag \
+         said, or *",
+    )
+}
+
+fn is(call: &Call, kind: Kind, id: &str, tag: &Tag, found: &Found) -> bool {
+    match tag {
+        Tag::Any => true,
+        Tag::Version(number) => found
+            .version
+            .as_ref()
+            .is_some_and(|is| is.number == *number),
+        Tag::Digest(digits) => found.content.digest().to_string().starts_with(digits),
+        Tag::Revision(revision) => {
+            Revision::of(found.content.text.as_bytes()) == *revision
+                || is_answer(call, kind, id, *revision, &found.content)
+        }
+    }
+}
+
+/// Whether a tag is of what `GET` answers of this definition now.
+fn is_answer(call: &Call, kind: Kind, id: &str, tag: Revision, content: &Content) -> bool {
+    let shown = catalogue::shown(call, kind, id, content);
+    shown.is_some_and(|bytes| Revision::of(&bytes) == tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_numbers_digests_and_revisions() {
+        let digits = "0123456789abcdef0123456789abcdef";
+        for (text, expected) in [
+            ("\"7\"", Tag::Version(7)),
+            ("7", Tag::Version(7)),
+            (" W/\"7\" ", Tag::Version(7)),
+            ("*", Tag::Any),
+            ("\"sha256:2cf24dba\"", Tag::Digest("2cf24dba".to_owned())),
+            (digits, Tag::Revision(Revision::parse(digits).unwrap())),
+        ] {
+            assert_eq!(tag(text).unwrap(), expected, "{text}");
+        }
+        for text in ["", "\"\"", "0", "production", "\"7", "sha256:2c"] {
+            assert!(tag(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Labels: listed, moved, taken away, put back.
+
+use std::collections::BTreeMap;
+
+use axum::response::Response;
+use quillet_core::ErrorCode;
+use quillet_core::history::{Labels, Mark, Split, Target};
+use quillet_core::store::Kind;
+use quillet_host::definitions::{Relabel, Wanted};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value as Tree;
+use utoipa::{IntoParams, ToSchema};
+
+use super::shown::AllLabels;
+use super::{Named, Part, mark};
+use crate::api::body::JsonBody;
+use crate::api::json;
+use crate::error::{ApiError, Problem, problem};
+use crate::exchange::Call;
+use crate::given::Params;
+
+/// Where a label is to go: `version`, or `versions`.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = LabelRequest)]
+pub(crate) struct LabelBody {
+    /// The number of a version, or a mark: another label, `sha256:…`.
+    #[schema(value_type = Option<Object>)]
+    version: Option<Tree>,
+    /// Weights by the numbers of versions: `{"3": 90, "4": 10}`.
+    #[schema(value_type = Option<Object>)]
+    versions: Option<BTreeMap<String, u32>>,
+    /// What of a request decides between `versions`: `user`, `session`, or a variable. Each
+    /// request is drawn by itself where it has none.
+    by: Option<String>,
+    /// Mixed into the draw. Two labels with one salt draw alike.
+    salt: Option<String>,
+    /// Where the label has to be now, as `GET` shows it: a number, an object with `versions`, or
+    /// `null` for nowhere.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Object>)]
+    expect: Option<Tree>,
+    /// Why.
+    #[serde(default)]
+    message: String,
+}
+
+/// Tells `null` from what is not there.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tree>, D::Error> {
+    Tree::deserialize(deserializer).map(Some)
+}
+
+/// What is said of a label that is taken away or put back.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Why {
+    /// Why.
+    #[serde(default)]
+    message: String,
+}
+
+/// The labels of a definition.
+#[utoipa::path(get, path = "/{kind}/{id}/labels", operation_id = "list_{kind}_labels", tag = "definitions",
+    params(("id" = String, Path)), responses(
+    (status = 200, body = AllLabels),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn list(call: Call, Named { kind, id }: Named) -> Result<Response, ApiError> {
+    let definitions = &call.app.definitions;
+    let key = definitions.key(kind, &id).await?;
+    let labels = definitions.labels(kind, &key).await?;
+    answer(&call, kind, &id, &labels).await
+}
+
+/// Moves a label to a version, or to several in shares.
+#[utoipa::path(put, path = "/{kind}/{id}/labels/{label}", operation_id = "put_{kind}_label", tag = "definitions",
+    params(("id" = String, Path), ("label" = String, Path)), request_body = LabelBody, responses(
+    (status = 200, body = AllLabels),
+    (status = 403, body = Problem, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 412, body = Problem, content_type = "application/problem+json", description = "The label is not where the request takes it to be"),
+))]
+pub(crate) async fn put(
+    call: Call,
+    part: Part,
+    JsonBody(body): JsonBody<LabelBody>,
+) -> Result<Response, ApiError> {
+    let expect = body.expect.clone().map(target).transpose()?;
+    let message = body.message.clone();
+    let wanted = wanted(body)?;
+    relabel(&call, &part, wanted, expect, &message).await
+}
+
+/// Takes a label away.
+#[utoipa::path(delete, path = "/{kind}/{id}/labels/{label}", operation_id = "delete_{kind}_label", tag = "definitions",
+    params(("id" = String, Path), ("label" = String, Path), Why), responses(
+    (status = 200, body = AllLabels, description = "The labels that are left"),
+    (status = 403, body = Problem, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn delete(
+    call: Call,
+    part: Part,
+    Params(why): Params<Why>,
+) -> Result<Response, ApiError> {
+    // Whoever takes away what is not there has mistaken its name.
+    let named = Mark::Label(part.name.clone());
+    let definitions = &call.app.definitions;
+    definitions.find(part.kind, &part.id, Some(&named)).await?;
+    relabel(&call, &part, Wanted::Nowhere, None, &why.message).await
+}
+
+/// Puts a label back to the version that it pointed at before.
+#[utoipa::path(post, path = "/{kind}/{id}/labels/{label}/rollback", operation_id = "rollback_{kind}_label", tag = "definitions",
+    params(("id" = String, Path), ("label" = String, Path), Why), responses(
+    (status = 200, body = AllLabels),
+    (status = 403, body = Problem, content_type = "application/problem+json", description = "The label is protected, and the token may not promote"),
+    (status = 404, body = Problem, content_type = "application/problem+json", description = "No such definition or label, or nothing before"),
+))]
+pub(crate) async fn rollback(
+    call: Call,
+    part: Part,
+    Params(why): Params<Why>,
+) -> Result<Response, ApiError> {
+    let Part { kind, id, name } = &part;
+    let definitions = &call.app.definitions;
+    let key = definitions.key(*kind, id).await?;
+    let now = definitions.labels(*kind, &key).await?;
+    let earlier = definitions.before(*kind, id, name).await?;
+    let wanted = Wanted::Target(Target::Version(earlier));
+    let expect = Some(now.get(name).cloned());
+    let message = match why.message.as_str() {
+        "" => format!("rolled back to {earlier}"),
+        said => said.to_owned(),
+    };
+    relabel(&call, &part, wanted, expect, &message).await
+}
+
+async fn relabel(
+    call: &Call,
+    Part { kind, id, name }: &Part,
+    wanted: Wanted,
+    expect: Option<Option<Target>>,
+    message: &str,
+) -> Result<Response, ApiError> {
+    let relabel = Relabel {
+        kind: *kind,
+        id,
+        label: name,
+        wanted,
+        expect,
+        message,
+    };
+    let definitions = &call.app.definitions;
+    let labels = definitions.relabel(&call.actor(), relabel).await?;
+    answer(call, *kind, id, &labels).await
+}
+
+async fn answer(call: &Call, kind: Kind, id: &str, labels: &Labels) -> Result<Response, ApiError> {
+    let newest = call.app.definitions.versions(kind, id, None, 1).await?;
+    let newest = newest.first().filter(|newest| !newest.removed);
+    json(&AllLabels::new(id, newest.map(|one| one.number), labels))
+}
+
+fn wanted(body: LabelBody) -> Result<Wanted, ApiError> {
+    let LabelBody { by, salt, .. } = body;
+    match (body.version, body.versions) {
+        (Some(version), None) if by.is_none() && salt.is_none() => match &version {
+            Tree::String(text) => Ok(Wanted::At(mark(text)?)),
+            Tree::Number(number) => Ok(Wanted::At(mark(&number.to_string())?)),
+            _ => Err(wrong("version is the number of a version or a mark")),
+        },
+        (None, Some(versions)) => {
+            let read = |(number, weight): (String, u32)| match number.parse() {
+                Ok(number) => Ok((number, weight)),
+                Err(_) => Err(wrong(&format!(
+                    "versions names {number:?}, which is no number of a version"
+                ))),
+            };
+            let versions = versions.into_iter().map(read);
+            Ok(Wanted::Target(Target::Split(Split {
+                versions: versions.collect::<Result<_, _>>()?,
+                by,
+                salt,
+            })))
+        }
+        _ => Err(wrong(
+            "a label goes to one version, or to versions, by and salt",
+        )),
+    }
+}
+
+fn target(expect: Tree) -> Result<Option<Target>, ApiError> {
+    if expect.is_null() {
+        return Ok(None);
+    }
+    let target = serde_json::from_value(expect);
+    target
+        .map(Some)
+        .map_err(|error| wrong(&format!("expect: {error}")))
+}
+
+fn wrong(message: &str) -> ApiError {
+    problem(ErrorCode::RequestBody, message)
+        .hint("send {\"version\": 7}, or {\"versions\": {\"3\": 90, \"4\": 10}, \"by\": \"user\"}")
+}

@@ -1,0 +1,131 @@
+//! The log of what was done to definitions.
+
+use axum::response::Response;
+use jiff::Timestamp;
+use quillet_core::ErrorCode;
+use quillet_core::history::{Action, LogEntry, LogFilter};
+use quillet_core::store::Kind;
+use quillet_host::definitions::Right;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::limit;
+use super::shown::time;
+use crate::api::json;
+use crate::error::{ApiError, Problem, problem};
+use crate::exchange::Call;
+use crate::given::Params;
+
+/// Lines of a page, unless the request says so.
+const USUAL: usize = 100;
+
+/// Which lines are wanted.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Filter {
+    /// Of one kind: `prompt`, `tool`, `extension`, `agent`, `database`.
+    kind: Option<String>,
+    /// Of the definition of this id.
+    id: Option<String>,
+    /// By this writer.
+    who: Option<String>,
+    /// Only what is below this number: `next` of the page before.
+    before: Option<u64>,
+    /// From 1 to 1000; 100.
+    limit: Option<usize>,
+}
+
+/// Lines of the log.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Log {
+    /// The newest first.
+    lines: Vec<Line>,
+    /// `before` of the next page, if there may be one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<u64>,
+}
+
+/// What somebody did, or was refused.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LogLine)]
+pub(crate) struct Line {
+    /// Grows with time.
+    number: u64,
+    /// When, as RFC 3339 writes it.
+    #[schema(value_type = String)]
+    at: Timestamp,
+    /// Who: the name of a token, a user of this machine, `anonymous`.
+    who: String,
+    /// From where: an address, or `command line`.
+    from: String,
+    /// `write`, `remove`, `label`, `import`, `collect` or `refused`.
+    action: &'static str,
+    /// The kind of the definition.
+    kind: String,
+    /// Its id.
+    id: String,
+    /// The version that was made, or that a label points at since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u64>,
+    /// The label that was moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    /// Why, or what was refused.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    message: String,
+}
+
+impl From<LogEntry> for Line {
+    fn from(entry: LogEntry) -> Self {
+        Line {
+            number: entry.number,
+            at: time(entry.at_ms),
+            who: entry.who.to_string(),
+            from: entry.from.to_string(),
+            action: Action::name(entry.action),
+            kind: entry.kind.to_string(),
+            id: entry.id.to_string(),
+            version: entry.version,
+            label: entry.label.map(|label| label.to_string()),
+            message: entry.message.to_string(),
+        }
+    }
+}
+
+/// Who did what to which definition, from where and when, the newest first; what was refused for
+/// want of a right, too. Needs `admin` for everything, or for the definition that `id` names.
+#[utoipa::path(get, path = "/log", operation_id = "read_log", tag = "definitions", params(Filter), responses(
+    (status = 200, body = Log),
+    (status = 501, body = Problem, content_type = "application/problem+json", description = "The store keeps no history"),
+))]
+pub(crate) async fn read(call: Call, Params(asked): Params<Filter>) -> Result<Response, ApiError> {
+    let limit = limit(asked.limit, USUAL)?;
+    let known = asked.kind.as_deref().map(kind).transpose()?;
+    let is_own = |id: &str| call.rights().has(Right::Admin, id);
+    if !asked.id.as_deref().is_some_and(is_own) {
+        call.may_everywhere(Right::Admin)?;
+    }
+    let filter = LogFilter {
+        kind: known.map(|kind| kind.word().into()),
+        id: asked.id.map(Into::into),
+        who: asked.who.map(Into::into),
+    };
+    let lines = call.app.definitions.log(&filter, asked.before, limit);
+    let lines = lines.await?;
+    let last = lines.last().map(|line| line.number);
+    json(&Log {
+        next: last.filter(|number| lines.len() == limit && *number > 1),
+        lines: lines.into_iter().map(Line::from).collect(),
+    })
+}
+
+fn kind(word: &str) -> Result<Kind, ApiError> {
+    let mut kinds = Kind::ALL.into_iter().filter(|kind| kind.has_versions());
+    let wrong = || {
+        let message = format!("kind is {word:?}, and no kind of definition is called so");
+        problem(ErrorCode::RequestQuery, message)
+            .about("kind")
+            .hint("prompt, tool, extension, agent or database")
+    };
+    kinds.find(|kind| kind.word() == word).ok_or_else(wrong)
+}

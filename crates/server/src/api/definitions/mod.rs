@@ -1,0 +1,110 @@
+//! Definitions of every kind with their histories: written, removed, their versions and labels.
+//! One handler of each sort serves all kinds; `{kind}` in its path is where it is mounted.
+//!
+//! What may be done, and what is checked first, is not decided here but by
+//! [`quillet_host::definitions`].
+
+mod body;
+mod expect;
+pub(crate) mod labels;
+pub(crate) mod log;
+mod shown;
+pub(crate) mod versions;
+pub(crate) mod write;
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use quillet_core::history::Mark;
+use quillet_core::store::Kind;
+use quillet_core::{Diagnostic, ErrorCode, Severity};
+use quillet_host::definitions::DefinitionError;
+use serde_json::Value as Tree;
+
+use crate::error::{ApiError, problem};
+use crate::exchange::At;
+
+pub(super) use shown::marked;
+
+/// Most lines of a page.
+const MOST_LINES: usize = 1000;
+
+/// The definition that a path names.
+#[derive(Debug)]
+pub(crate) struct Named {
+    kind: Kind,
+    id: String,
+}
+
+/// The definition and the version or the label that a path names.
+#[derive(Debug)]
+pub(crate) struct Part {
+    kind: Kind,
+    id: String,
+    /// What stands in the last place of the path, or before `rollback`.
+    name: String,
+}
+
+impl FromRequestParts<At> for Named {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, at: &At) -> Result<Self, ApiError> {
+        let super::Id(id) = super::Id::from_request_parts(parts, at).await?;
+        Ok(Named {
+            kind: kind(at)?,
+            id,
+        })
+    }
+}
+
+impl FromRequestParts<At> for Part {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, at: &At) -> Result<Self, ApiError> {
+        let path = Path::<(String, String)>::from_request_parts(parts, at).await;
+        let Ok(Path((id, name))) = path else {
+            let message = "the id or the name in the path is not UTF-8";
+            return Err(problem(ErrorCode::RequestPath, message).hint("percent-encode it"));
+        };
+        Ok(Part {
+            kind: kind(at)?,
+            id,
+            name,
+        })
+    }
+}
+
+fn kind(at: &At) -> Result<Kind, ApiError> {
+    let none = || problem(ErrorCode::ServerDefect, "the route is mounted for no kind");
+    at.kind.ok_or_else(none)
+}
+
+/// Reads a mark that stands alone.
+fn mark(text: &str) -> Result<Mark, ApiError> {
+    let wrong = |why| DefinitionError::Mark {
+        text: text.to_owned(),
+        why,
+    };
+    Ok(Mark::parse(text).map_err(wrong)?)
+}
+
+/// How many lines a page has that a request asks for.
+fn limit(given: Option<usize>, usual: usize) -> Result<usize, ApiError> {
+    match given.unwrap_or(usual) {
+        limit @ 1..=MOST_LINES => Ok(limit),
+        limit => {
+            let message = format!("limit is {limit}; it may be from 1 to {MOST_LINES}");
+            Err(problem(ErrorCode::RequestQuery, message).about("limit"))
+        }
+    }
+}
+
+/// A stored text as JSON, or as it is if it is not JSON.
+pub(super) fn tree(text: &str) -> Tree {
+    serde_json::from_str(text).unwrap_or_else(|_| Tree::from(text))
+}
+
+/// Whether a definition of these findings can be used, in a word.
+pub(super) fn status(found: &[Diagnostic]) -> &'static str {
+    let is_broken = found.iter().any(|one| one.severity == Severity::Error);
+    if is_broken { "invalid" } else { "valid" }
+}

@@ -1,0 +1,174 @@
+//! Versions: listed, shown, compared.
+
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use quillet_core::history::Mark;
+use quillet_core::store::Kind;
+use quillet_host::definitions::{DefinitionError, Found, readable, unified};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Tree;
+use utoipa::{IntoParams, ToSchema};
+
+use super::shown::{Shown, marked};
+use super::{Named, Part, limit, mark, tree};
+use crate::api::json;
+use crate::error::{ApiError, Problem};
+use crate::exchange::Call;
+use crate::given::Params;
+
+/// Lines of a page, unless the request says so.
+const USUAL: usize = 50;
+
+/// Which part of a list is wanted.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Page {
+    /// Only what is below this number: `next` of the page before.
+    before: Option<u64>,
+    /// From 1 to 1000; 50.
+    limit: Option<usize>,
+}
+
+/// Versions of a definition.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Versions {
+    /// The definition.
+    id: String,
+    /// The newest first.
+    versions: Vec<Shown>,
+    /// `before` of the next page, if there may be one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<u64>,
+}
+
+/// A version with what it holds.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct VersionDetail {
+    /// The definition.
+    id: String,
+    /// The version; absent where the store has taken no note of it yet.
+    #[serde(flatten)]
+    version: Option<Shown>,
+    /// The definition as it was then; a text if it is no JSON.
+    definition: Tree,
+    /// The name of the file that it was read from, of a prompt file.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    file: String,
+}
+
+/// Which versions are compared.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Sides {
+    /// A number, a label or `sha256:…`; the version before `to`.
+    from: Option<String>,
+    /// The same; `latest`.
+    to: Option<String>,
+}
+
+/// Versions of a definition, the newest first; of a removed one too.
+#[utoipa::path(get, path = "/{kind}/{id}/versions", operation_id = "list_{kind}_versions", tag = "definitions",
+    params(("id" = String, Path), Page), responses(
+    (status = 200, body = Versions),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn list(
+    call: Call,
+    Named { kind, id }: Named,
+    Params(page): Params<Page>,
+) -> Result<Response, ApiError> {
+    let limit = limit(page.limit, USUAL)?;
+    let definitions = &call.app.definitions;
+    let versions = definitions.versions(kind, &id, page.before, limit).await?;
+    let key = definitions.key(kind, &id).await?;
+    let labels = definitions.labels(kind, &key).await?;
+    let shown = versions.iter().enumerate().map(|(place, version)| {
+        let is_latest = place == 0 && page.before.is_none();
+        Shown::new(version, &labels, is_latest)
+    });
+    let last = versions.last().filter(|last| last.number > 1);
+    json(&Versions {
+        id,
+        versions: shown.collect(),
+        next: last
+            .filter(|_| versions.len() == limit)
+            .map(|last| last.number),
+    })
+}
+
+/// One version by its number, a label or `sha256:` and eight digits or more.
+#[utoipa::path(get, path = "/{kind}/{id}/versions/{mark}", operation_id = "get_{kind}_version", tag = "definitions",
+    params(("id" = String, Path), ("mark" = String, Path)), responses(
+    (status = 200, body = VersionDetail),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn get(call: Call, part: Part) -> Result<Response, ApiError> {
+    let Part { kind, id, name } = part;
+    let (found, is_latest) = find(&call, kind, &id, &mark(&name)?).await?;
+    let shown = |version| Shown::new(version, &found.labels, is_latest);
+    let response = json(&VersionDetail {
+        id,
+        version: found.version.as_ref().map(shown),
+        definition: tree(&found.content.text),
+        file: found.content.file.to_string(),
+    })?;
+    let number = found.version.map(|version| version.number);
+    Ok(marked(response, number, Some(&found.content.text)))
+}
+
+/// The version that a mark names, and whether it is the newest.
+async fn find(call: &Call, kind: Kind, id: &str, mark: &Mark) -> Result<(Found, bool), ApiError> {
+    let definitions = &call.app.definitions;
+    let found = definitions.find(kind, id, Some(mark)).await?;
+    let Some(version) = &found.version else {
+        return Ok((found, mark.is_latest()));
+    };
+    let newest = definitions.versions(kind, id, None, 1).await?;
+    let is_latest = newest.first().map(|newest| newest.number) == Some(version.number);
+    Ok((found, is_latest))
+}
+
+/// What is different between two versions, in the unified form of `diff -u`: each member of a
+/// definition, and each line of a text, on a line of its own.
+#[utoipa::path(get, path = "/{kind}/{id}/diff", operation_id = "diff_{kind}", tag = "definitions",
+    params(("id" = String, Path), Sides), responses(
+    (status = 200, body = String, content_type = "text/plain; charset=utf-8"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn diff(
+    call: Call,
+    Named { kind, id }: Named,
+    Params(sides): Params<Sides>,
+) -> Result<Response, ApiError> {
+    let definitions = &call.app.definitions;
+    let to = mark(sides.to.as_deref().unwrap_or("latest"))?;
+    let to_found = definitions.find(kind, &id, Some(&to)).await?;
+    let from = match &sides.from {
+        Some(from) => mark(from)?,
+        None => before(&call, kind, &id, &to_found).await?,
+    };
+    let from_found = definitions.find(kind, &id, Some(&from)).await?;
+    let name = |mark: &Mark| format!("{id}@{mark}");
+    let text = unified(
+        (&name(&from), &readable(&from_found.content)),
+        (&name(&to), &readable(&to_found.content)),
+    );
+    let mut response = text.into_response();
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, plain);
+    Ok(response)
+}
+
+/// The version that stood before another one.
+async fn before(call: &Call, kind: Kind, id: &str, found: &Found) -> Result<Mark, ApiError> {
+    let number = found.version.as_ref().map(|version| version.number);
+    let older = call.app.definitions.versions(kind, id, number, USUAL);
+    let older = older.await?.into_iter().find(|version| !version.removed);
+    let none = || DefinitionError::Version {
+        id: id.to_owned(),
+        wanted: "before it".to_owned(),
+        newest: String::new(),
+    };
+    Ok(Mark::Number(older.ok_or_else(none)?.number))
+}

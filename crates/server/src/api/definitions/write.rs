@@ -1,0 +1,222 @@
+//! Writing and removing.
+
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::Response;
+use quillet_core::history::{Content, Expect, Mark};
+use quillet_core::store::StoreErrorKind;
+use quillet_core::{Diagnostic, ErrorCode};
+use quillet_host::definitions::{DefinitionError, Write, Written};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Tree};
+use utoipa::{IntoParams, ToSchema};
+
+use super::shown::{Shown, marked};
+use super::{Named, body, expect};
+use crate::api::json;
+use crate::error::{ApiError, Problem, problem};
+use crate::exchange::Call;
+use crate::given::Params;
+
+/// How often changes are laid over what somebody else has written meanwhile.
+const ATTEMPTS: usize = 8;
+
+/// What is said of a write.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Said {
+    /// Why: the message of the version.
+    #[serde(default)]
+    message: String,
+    /// Labels, separated by commas, that are moved to the new version.
+    label: Option<String>,
+    /// `allow` writes a definition all the same that cannot be used.
+    broken: Option<String>,
+}
+
+/// What is said of a removal.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Why {
+    /// Why: the message of the version.
+    #[serde(default)]
+    message: String,
+}
+
+/// A definition that was written.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WrittenDefinition {
+    /// Its id.
+    id: String,
+    /// Its newest version.
+    #[serde(flatten)]
+    version: Shown,
+    /// Whether this request made that version; `false` where the definition was the same before.
+    new: bool,
+    /// What is wrong with the definition.
+    #[schema(value_type = Vec<Object>)]
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// Replaces a definition, after the checks of `quillet check`. The same definition again makes no
+/// new version. `If-Match` and `If-None-Match: *` bind it to what is there.
+#[utoipa::path(put, path = "/{kind}/{id}", operation_id = "put_{kind}", tag = "definitions",
+    params(("id" = String, Path), Said), request_body = Object, responses(
+    (status = 200, body = WrittenDefinition),
+    (status = 201, body = WrittenDefinition, description = "There was none of that id"),
+    (status = 412, body = Problem, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
+    (status = 422, body = Problem, content_type = "application/problem+json", description = "The definition is broken"),
+))]
+pub(crate) async fn put(
+    call: Call,
+    named: Named,
+    Params(said): Params<Said>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    replace(&call, named, said, request, false).await
+}
+
+/// Writes a definition as a new version, also where it is the same as before.
+#[utoipa::path(post, path = "/{kind}/{id}", operation_id = "post_{kind}", tag = "definitions",
+    params(("id" = String, Path), Said), request_body = Object, responses(
+    (status = 200, body = WrittenDefinition),
+    (status = 201, body = WrittenDefinition, description = "There was none of that id"),
+    (status = 412, body = Problem, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
+    (status = 422, body = Problem, content_type = "application/problem+json", description = "The definition is broken"),
+))]
+pub(crate) async fn post(
+    call: Call,
+    named: Named,
+    Params(said): Params<Said>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    replace(&call, named, said, request, true).await
+}
+
+async fn replace(
+    call: &Call,
+    Named { kind, id }: Named,
+    said: Said,
+    request: Request,
+    always: bool,
+) -> Result<Response, ApiError> {
+    let expect = expect::expected(call, request.headers(), (kind, &id)).await?;
+    let text = body::definition(call, kind, request).await?;
+    let labels = said.labels();
+    let write = Write {
+        message: &said.message,
+        expect,
+        always,
+        labels: &labels,
+        broken: said.takes_broken(),
+        ..Write::new(kind, &id, text.as_str())
+    };
+    let written = call.app.definitions.write(&call.actor(), write).await?;
+    answer(&id, written, Some(&text))
+}
+
+/// Lays the members of the body over the newest definition (RFC 7386: `null` takes a member away).
+/// Without `If-Match` it is laid over whatever others have written meanwhile.
+#[utoipa::path(patch, path = "/{kind}/{id}", operation_id = "patch_{kind}", tag = "definitions",
+    params(("id" = String, Path), Said), request_body = Object, responses(
+    (status = 200, body = WrittenDefinition),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 412, body = Problem, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
+    (status = 422, body = Problem, content_type = "application/problem+json", description = "The definition would be broken"),
+))]
+pub(crate) async fn patch(
+    call: Call,
+    Named { kind, id }: Named,
+    Params(said): Params<Said>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let wanted = expect::expected(&call, request.headers(), (kind, &id)).await?;
+    let changes = body::changes(&call, request).await?;
+    let labels = said.labels();
+    let (definitions, actor) = (&call.app.definitions, call.actor());
+    let latest = Mark::latest();
+    let mut left = ATTEMPTS;
+    loop {
+        let found = definitions.find(kind, &id, Some(&latest)).await?;
+        let text = merged(&id, &found.content, changes.clone())?;
+        let write = Write {
+            message: &said.message,
+            expect: match wanted {
+                Expect::Anything => Expect::Digest(found.content.digest()),
+                bound => bound,
+            },
+            labels: &labels,
+            broken: said.takes_broken(),
+            ..Write::new(kind, &id, text.as_str())
+        };
+        left -= 1;
+        match definitions.write(&actor, write).await {
+            Err(error) if is_lost(&error) && wanted == Expect::Anything && left > 0 => {}
+            done => return answer(&id, done?, Some(&text)),
+        }
+    }
+}
+
+fn is_lost(error: &DefinitionError) -> bool {
+    matches!(error, DefinitionError::Store(error) if error.kind == StoreErrorKind::Conflict)
+}
+
+fn merged(id: &str, content: &Content, changes: Map<String, Tree>) -> Result<String, ApiError> {
+    let Ok(mut own) = serde_json::from_str::<Map<String, Tree>>(&content.text) else {
+        let message = format!("{id} is stored as a text, which has no members to change");
+        return Err(problem(ErrorCode::RequestBody, message).hint("replace it with PUT"));
+    };
+    body::merge(&mut own, changes);
+    Ok(Tree::from(own).to_string())
+}
+
+/// Removes a definition with all of its labels. Its versions stay, so that it can come back.
+#[utoipa::path(delete, path = "/{kind}/{id}", operation_id = "delete_{kind}", tag = "definitions",
+    params(("id" = String, Path), Why), responses(
+    (status = 200, body = WrittenDefinition, description = "The version that says so"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 412, body = Problem, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
+))]
+pub(crate) async fn delete(
+    call: Call,
+    Named { kind, id }: Named,
+    Params(why): Params<Why>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let expect = expect::expected(&call, request.headers(), (kind, &id)).await?;
+    let (definitions, actor) = (&call.app.definitions, call.actor());
+    let removed = definitions.remove(&actor, kind, &id, &why.message, expect);
+    let written = Written {
+        created: false,
+        committed: removed.await?,
+        diagnostics: Vec::new(),
+    };
+    answer(&id, written, None)
+}
+
+impl Said {
+    fn labels(&self) -> Vec<String> {
+        let labels = self.label.as_deref().unwrap_or_default().split(',');
+        let labels = labels.map(str::trim).filter(|label| !label.is_empty());
+        labels.map(str::to_owned).collect()
+    }
+
+    fn takes_broken(&self) -> bool {
+        self.broken.as_deref() == Some("allow")
+    }
+}
+
+fn answer(id: &str, written: Written, text: Option<&str>) -> Result<Response, ApiError> {
+    let committed = written.committed;
+    let number = committed.version.number;
+    let mut response = json(&WrittenDefinition {
+        id: id.to_owned(),
+        version: Shown::new(&committed.version, &committed.labels, true),
+        new: committed.is_new,
+        diagnostics: written.diagnostics,
+    })?;
+    if written.created {
+        *response.status_mut() = StatusCode::CREATED;
+    }
+    Ok(marked(response, Some(number), text))
+}

@@ -1,0 +1,43 @@
+//! What a route needs of whoever asks, and the lists that say it beside each route.
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+use quillet_core::store::Kind;
+use quillet_host::definitions::Right;
+use utoipa_axum::router::UtoipaMethodRouter;
+
+use crate::exchange::At;
+
+/// Makes a handler with what the document says of it. A function, since the words of all routes
+/// together take megabytes: the router drops those of one before it makes the next, and the
+/// document is written when it is asked for.
+pub(crate) type Make = fn() -> UtoipaMethodRouter<At>;
+
+/// A route, with what it needs. There is no route without.
+pub(crate) type Row = (Needs, Make);
+
+/// What a route needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Nothing but to be let in.
+    Entry,
+    /// A right for any definition at all: the handler asks for those that it works on.
+    Any(Right),
+    /// One of these rights for the definition that the path names.
+    Of(&'static [Right], Kind),
+}
+
+/// `read`.
+pub(crate) const READ: &[Right] = &[Right::Read];
+/// `render`.
+pub(crate) const RENDER: &[Right] = &[Right::Render];
+/// `write`.
+pub(crate) const WRITE: &[Right] = &[Right::Write];
+/// What moves labels; which of the two it takes for one, [`quillet_host::definitions`] knows.
+pub(crate) const LABEL: &[Right] = &[Right::Write, Right::Promote];
+
+/// The first name in a path, percent-decoded.
+pub(crate) async fn name_in(parts: &mut Parts) -> Option<String> {
+    let names = RawPathParams::from_request_parts(parts, &()).await.ok()?;
+    names.iter().next().map(|(_, name)| name.to_owned())
+}

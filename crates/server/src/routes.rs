@@ -139,7 +139,11 @@ const PROBE: &[Row] = &[
 
 /// The routes for clients of other services, whose shapes are described there and not in our
 /// document.
-const DOORS: &[&[api::Door]] = &[api::langfuse::ROUTES];
+const DOORS: [&[api::Door]; 3] = [
+    api::langfuse::ROUTES,
+    api::litellm::ROUTES,
+    api::mlflow::ROUTES,
+];
 
 const ANY_READ: Needs = Needs::Any(Right::Read);
 const ANY_RENDER: Needs = Needs::Any(Right::Render);
@@ -195,7 +199,7 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
             }
         }
     }
-    for (needs, method, path, handler) in DOORS.iter().copied().flatten() {
+    for (needs, method, path, handler) in DOORS.into_iter().flatten() {
         routes.push(Route {
             path: format!("{}{path}", config.prefix),
             method,

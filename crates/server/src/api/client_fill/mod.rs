@@ -13,7 +13,7 @@ use quillet_prompt::file::{self, Alone, PromptFile};
 use quillet_prompt::{Notation, Prompt, Residual, ResidualError, ResidualMessage, residual};
 
 pub(crate) use self::name::{id_of, name_of};
-pub(crate) use self::stored::{Said, Stored, Turn};
+pub(crate) use self::stored::{MUSTACHE, Said, Stored, Turn};
 pub(crate) use self::view::{HIDDEN, View, Wish};
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;

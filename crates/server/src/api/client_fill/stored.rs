@@ -5,6 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
+/// The format of what clients write.
+pub(crate) const MUSTACHE: &str = "mustache";
+
 /// What a prompt says, in a client's notation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Said {
@@ -48,14 +51,14 @@ impl Stored {
         serde_json::from_str(text).ok().map(Stored)
     }
 
-    /// A definition of what a client writes. `name` is what it calls the prompt, where its id is
-    /// another.
-    pub(crate) fn written(said: &Said, name: Option<&str>) -> Self {
+    /// A definition of what a client writes, in the format whose variables it fills in. `name` is
+    /// what it calls the prompt, where its id is another.
+    pub(crate) fn written(said: &Said, format: &str, name: Option<&str>) -> Self {
         let mut members = Map::new();
         if let Some(name) = name {
             members.insert("displayName".into(), name.into());
         }
-        members.insert("format".into(), "mustache".into());
+        members.insert("format".into(), format.into());
         match said {
             Said::Text(text) => members.insert("prompt".into(), text.as_str().into()),
             Said::Chat(turns) => {
@@ -118,17 +121,22 @@ impl Stored {
             return config.clone();
         }
         let mut config = Map::new();
-        if let Some(model) = self.0.get("model").filter(|model| !model.is_null()) {
-            config.insert("model".into(), model.clone());
+        if let Some(model) = self.model() {
+            config.insert("model".into(), model.into());
         }
-        if let Some(Value::Object(options)) = self.0.get("options") {
-            config.extend(options.clone());
-        }
+        config.extend(self.options().cloned().unwrap_or_default());
         config.into()
     }
 
-    /// What a client wrote, word for word; `None` of a definition that somebody else wrote.
+    /// What a client wrote in Mustache's notation, word for word; `None` of a definition that
+    /// somebody else wrote.
     pub(crate) fn for_clients(&self) -> Option<Said> {
+        let is_mustache = self.0.get("format") == Some(&json!(MUSTACHE));
+        self.of_client().filter(|_| is_mustache)
+    }
+
+    /// What a client wrote, in whatever notation.
+    pub(crate) fn of_client(&self) -> Option<Said> {
         if self.kept("filledBy") != Some(&json!("client")) {
             return None;
         }
@@ -148,6 +156,16 @@ impl Stored {
         };
         let turns: Option<Vec<Turn>> = turns.iter().map(turn).collect();
         turns.map(Said::Chat)
+    }
+
+    /// The model, if it says one.
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.0.get("model").and_then(Value::as_str)
+    }
+
+    /// How the model is to answer, in the words of OpenAI's chat.
+    pub(crate) fn options(&self) -> Option<&Map<String, Value>> {
+        self.0.get("options").and_then(Value::as_object)
     }
 
     /// Whether it is one text or messages: `text` or `chat`.
@@ -174,7 +192,7 @@ mod tests {
         ]);
         let text = Said::Text("{{ \"key\": {{x}} }} {custom}".into());
         for said in [chat, text] {
-            let mut stored = Stored::written(&said, Some("a/b"));
+            let mut stored = Stored::written(&said, MUSTACHE, Some("a/b"));
             stored.keep("config", json!({"temperature": "hot"}));
             stored.tag(&["x".to_owned()]);
             let again = Stored::read(&stored.to_text()).unwrap();

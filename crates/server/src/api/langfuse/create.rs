@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer;
 use super::compose::compose;
-use crate::api::client_fill::{self, Said, Stored, Turn, View};
+use crate::api::client_fill::{self, MUSTACHE, Said, Stored, Turn, View};
 use crate::api::{body, json};
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
@@ -55,7 +55,7 @@ pub(super) async fn create(call: Call, request: Request) -> Result<Response, Api
     }
     // That the prompts which it names are there is seen before it is written.
     compose(&call, name, said.clone()).await?;
-    let mut stored = Stored::written(said, (id != *name).then_some(name));
+    let mut stored = Stored::written(said, MUSTACHE, (id != *name).then_some(name));
     let tags = tags.clone().or(before.as_ref().map(Stored::tags));
     stored.tag(&tags.unwrap_or_default());
     let model = config.get("model").and_then(Value::as_str);

@@ -9,7 +9,7 @@ use quillet_core::error_code::OpenAi;
 use serde::Serialize;
 
 use super::schema::{ErrorBody, Failure};
-use crate::api::langfuse;
+use crate::api::{langfuse, mlflow};
 use crate::error::ApiError;
 
 /// The shape of a route's errors.
@@ -23,6 +23,8 @@ pub(crate) enum Shape {
     Databases,
     /// `{"message", "error"}`, as Langfuse.
     Langfuse,
+    /// `{"error_code", "message"}`, as MLflow.
+    Mlflow,
 }
 
 /// What OpenAI's own routes below `/v1` begin with, served here or not: its clients read no
@@ -60,6 +62,9 @@ pub(crate) fn shape(prefix: &str, path: &str) -> Shape {
     }
     if path.is_some_and(|path| path.starts_with(langfuse::BASE)) {
         return Shape::Langfuse;
+    }
+    if path.is_some_and(|path| path.starts_with(mlflow::BASE)) {
+        return Shape::Mlflow;
     }
     let ours = path.and_then(|path| path.strip_prefix("/v1/"));
     let first = ours.and_then(|path| path.split('/').next());

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use quillet_core::store::Store;
 use quillet_host::agent::AgentService;
+use quillet_host::definitions::Definitions;
 use quillet_llm::models::Models;
 use quillet_prompt::PromptService;
 use quillet_store::MemoryStore;
@@ -13,12 +14,15 @@ use crate::error::Error;
 use crate::parts::databases::Offered;
 use crate::parts::traces::Traces;
 use crate::parts::{self, agents, scripts};
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 
 /// Everything that a process serves, made of settings.
 #[derive(Debug)]
 pub struct Host {
     prompts: Arc<PromptService>,
+    definitions: Definitions,
+    /// Whether what others write into the store becomes versions.
+    keeps_history: bool,
     models: Arc<Models>,
     agents: Arc<AgentService>,
     databases: Offered,
@@ -67,6 +71,8 @@ impl Host {
         let databases = Offered::open(settings, store, &prompts, models.clone(), with_shop);
         Ok(Host {
             databases: databases.await?,
+            definitions: Definitions::new(prompts.clone(), parts::definition_options(settings)),
+            keeps_history: settings.is_on(&settings::STORE_HISTORY),
             prompts,
             models,
             agents,
@@ -78,6 +84,12 @@ impl Host {
     #[must_use]
     pub fn prompts(&self) -> &Arc<PromptService> {
         &self.prompts
+    }
+
+    /// The definitions of the store, with their histories.
+    #[must_use]
+    pub fn definitions(&self) -> &Definitions {
+        &self.definitions
     }
 
     /// The models of the settings, by name.
@@ -105,14 +117,21 @@ impl Host {
         quillet_server::Services {
             agents: Some(self.agents.clone()),
             databases: self.databases.served(),
+            definitions: self.definitions.clone(),
             ..quillet_server::Services::from(self.prompts.clone())
         }
     }
 
     /// Follows the store for as long as the future is polled: definitions, shared variables,
-    /// connections of databases.
+    /// connections of databases. What others write there becomes versions, unless `store.history`
+    /// is off.
     pub async fn watch(&self) {
-        tokio::join!(self.prompts.watch(), self.databases.follow());
+        let keeping = async {
+            if self.keeps_history {
+                self.definitions.watch().await;
+            }
+        };
+        tokio::join!(self.prompts.watch(), self.databases.follow(), keeping);
     }
 
     /// Waits until traces are written, and for a collector a moment.

@@ -49,6 +49,7 @@ mod openapi;
 mod rate;
 mod revision;
 mod routes;
+mod row;
 mod server;
 mod services;
 #[cfg(feature = "sql")]

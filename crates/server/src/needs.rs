@@ -1,20 +1,9 @@
-//! What a route needs of whoever asks, and the lists that say it beside each route.
+//! What a route needs of whoever asks. The lists of routes say it beside each.
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use quillet_core::store::Kind;
 use quillet_host::definitions::Right;
-use utoipa_axum::router::UtoipaMethodRouter;
-
-use crate::exchange::At;
-
-/// Makes a handler with what the document says of it. A function, since the words of all routes
-/// together take megabytes: the router drops those of one before it makes the next, and the
-/// document is written when it is asked for.
-pub(crate) type Make = fn() -> UtoipaMethodRouter<At>;
-
-/// A route, with what it needs. There is no route without.
-pub(crate) type Row = (Needs, Make);
 
 /// What a route needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,8 @@ use crate::error::{Problem, problem};
 use crate::exchange::At;
 use crate::host::Hosts;
 use crate::metrics::Metrics;
-use crate::needs::{LABEL, Needs, READ, RENDER, Row, WRITE};
+use crate::needs::{LABEL, Needs, READ, RENDER, WRITE};
+use crate::row::Row;
 use crate::services::Services;
 use crate::{api, describe, health, mcp, openapi, sql};
 

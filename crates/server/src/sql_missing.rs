@@ -2,7 +2,7 @@
 
 use quillet_core::build::Missing;
 
-use crate::needs::Row;
+use crate::row::Row;
 
 const SQL: Missing = Missing {
     what: "databases",

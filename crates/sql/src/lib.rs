@@ -75,6 +75,7 @@ pub use dialect::Dialect;
 pub use error::SqlError;
 pub use rows::{Cell, ColumnInfo, Rows};
 pub use service::{
-    Connection, Databases, Definition, Parts, Put, Ran, RunOptions, SshAuth, SshConfig, Streamed,
+    Connection, Databases, Definition, Parts, Put, Ran, Removed, RunOptions, SshAuth, SshConfig,
+    Streamed,
 };
 pub use url::{ConnectionUrl, UrlError};

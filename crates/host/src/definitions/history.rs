@@ -6,7 +6,7 @@ use quillet_core::history::{
 use quillet_core::store::{Key, Kind};
 use serde::{Deserialize, Serialize};
 
-use super::{Actor, DefinitionError, Definitions, Noted, Right};
+use super::{Actor, DefinitionError, Definitions, Right};
 
 /// Versions that are fetched at once.
 const PAGE: usize = 100;
@@ -86,29 +86,10 @@ impl Definitions {
         let dropped = self.history()?.collect(kind, &key, keep).await?;
         if !dropped.is_empty() {
             let message = format!("{} versions dropped, {keep} kept", dropped.len());
-            self.done(actor, Action::Collect, kind, id, &message)
+            self.record(actor, Action::Collect, (kind, id), None, &message)
                 .await?;
         }
         Ok(dropped)
-    }
-
-    async fn done(
-        &self,
-        actor: &Actor,
-        action: Action,
-        kind: Kind,
-        id: &str,
-        message: &str,
-    ) -> Result<(), DefinitionError> {
-        let noted = Noted {
-            action,
-            kind,
-            id,
-            version: None,
-            label: None,
-            message,
-        };
-        self.note(actor, noted).await
     }
 
     /// The keys of a kind that have a history, or that are stored.
@@ -196,7 +177,7 @@ impl Definitions {
         let added = self.history()?.import(&import).await?;
         if added > 0 {
             let message = format!("{added} versions imported");
-            self.done(actor, Action::Import, kind, &id, &message)
+            self.record(actor, Action::Import, (kind, &id), None, &message)
                 .await?;
         }
         Ok(Imported { kind, id, added })

@@ -89,7 +89,14 @@ impl Definitions {
         let committed = self.history()?.commit(&commit).await?;
         if committed.is_new {
             let number = committed.version.number;
-            self.written(actor, kind, id, number, write.message).await?;
+            self.record(
+                actor,
+                Action::Write,
+                (kind, id),
+                Some(number),
+                write.message,
+            )
+            .await?;
         }
         for label in write.labels {
             self.moved(
@@ -109,24 +116,24 @@ impl Definitions {
         })
     }
 
-    /// Notes that a definition was written by a part that writes by itself, as those of databases
-    /// do.
+    /// Notes in the log what was done to a definition, also by a part that writes by itself, as
+    /// that of databases does.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn written(
+    pub async fn record(
         &self,
         actor: &Actor,
-        kind: Kind,
-        id: &str,
-        version: u64,
+        action: Action,
+        (kind, id): (Kind, &str),
+        version: Option<u64>,
         message: &str,
     ) -> Result<(), DefinitionError> {
         let noted = Noted {
-            action: Action::Write,
+            action,
             kind,
             id,
-            version: Some(version),
+            version,
             label: None,
             message,
         };
@@ -159,15 +166,9 @@ impl Definitions {
             ..Commit::new(kind, key, None, &actor.name)
         };
         let committed = self.history()?.commit(&commit).await?;
-        let noted = Noted {
-            action: Action::Remove,
-            kind,
-            id,
-            version: Some(committed.version.number),
-            label: None,
-            message,
-        };
-        self.note(actor, noted).await?;
+        let number = Some(committed.version.number);
+        self.record(actor, Action::Remove, (kind, id), number, message)
+            .await?;
         Ok(committed)
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 
 use quillet_host::agent::AgentOptions;
+use quillet_host::definitions::DefinitionOptions;
 use quillet_host::script::ScriptOptions;
 use quillet_llm::{HttpOptions, Timeouts};
 use quillet_prompt::Variables;
@@ -14,18 +15,19 @@ use quillet_sql::files::FileOptions;
 use quillet_store::{RunOptions, StoreOptions};
 use quillet_template::{CompileLimits, Limits};
 
-use super::timeouts;
 use super::{
     agents, compile_limits, databases, http_options, limits, patience, scripts, serving,
     store_options,
 };
+use super::{definition_options, timeouts};
 use crate::error::Error;
 use crate::settings::{ALL, Form, Setting, Settings};
 
 /// Settings whose default is none of a type's: each is an argument of one function, or nothing but
 /// the program reads it.
-const ONLY_SETTINGS: [&str; 7] = [
+const ONLY_SETTINGS: [&str; 8] = [
     "server.named_counts",
+    "store.history",
     "model.include_usage",
     "agent.own_keys",
     "otlp.service_name",
@@ -49,6 +51,7 @@ fn made(settings: &Settings) -> Result<String, Error> {
             (limits(settings), compile_limits(settings)),
             scripts::limits(settings),
         ),
+        definition_options(settings),
         scripts::stored_options(settings)?,
         databases::sql_config(settings)?,
         databases::file_options(settings)?,
@@ -69,6 +72,7 @@ fn of_the_code() -> String {
             (Limits::default(), CompileLimits::default()),
             host::Limits::default(),
         ),
+        DefinitionOptions::default(),
         ScriptOptions::with_javascript(Settings::default().javascript()),
         SqlConfig::default(),
         FileOptions::default(),

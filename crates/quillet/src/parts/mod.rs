@@ -26,6 +26,7 @@ use quillet_core::chat::ChatModel;
 use quillet_core::knowledge::Embedder;
 use quillet_core::store::{Key, Store};
 use quillet_core::{BoxFuture, Value, clock};
+use quillet_host::definitions::DefinitionOptions;
 use quillet_host::script::StoredScripts;
 use quillet_llm::models::{ModelSettings, Models, VendorSettings};
 use quillet_llm::{EmbedderConfig, Http, HttpOptions, OpenAiEmbedder, Timeouts};
@@ -161,6 +162,14 @@ pub fn service(
         named_counts: Some(settings.size(&settings::NAMED_COUNTS)),
     };
     Ok(PromptService::new(catalogue, variables, model, options))
+}
+
+/// How definitions with their histories behave.
+#[must_use]
+pub fn definition_options(settings: &Settings) -> DefinitionOptions {
+    DefinitionOptions {
+        protected_labels: settings.texts(&settings::PROTECTED_LABELS).to_vec(),
+    }
 }
 
 fn patience(settings: &Settings) -> Duration {

@@ -2,15 +2,17 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use quillet_server::{Rate, ServerConfig};
+use quillet_host::definitions::Rights;
+use quillet_server::{NamedToken, Rate, ServerConfig};
 
 use crate::error::Error;
+use crate::settings::tokens::{Secret, Token, unsendable};
 use crate::settings::{self, Settings};
 
 /// How a server of these settings behaves.
 ///
 /// # Errors
-/// The address to listen on is none.
+/// The address to listen on is none; the secret of a token cannot be had.
 pub fn server_config(settings: &Settings) -> Result<ServerConfig, Error> {
     let tokens = settings
         .texts(&settings::TOKENS)
@@ -23,6 +25,7 @@ pub fn server_config(settings: &Settings) -> Result<ServerConfig, Error> {
             .unwrap_or_default()
             .to_owned(),
         tokens: tokens.collect(),
+        named_tokens: named_tokens(settings)?,
         open_health: settings.is_on(&settings::OPEN_HEALTH),
         open_metrics: settings.is_on(&settings::OPEN_METRICS),
         insecure: settings.is_on(&settings::INSECURE),
@@ -44,6 +47,46 @@ pub fn server_config(settings: &Settings) -> Result<ServerConfig, Error> {
         ping_time: settings.milliseconds(&settings::PING_MS),
         drain_time: settings.milliseconds(&settings::DRAIN_MS),
     })
+}
+
+/// The tokens with names, with their secrets.
+fn named_tokens(settings: &Settings) -> Result<Vec<NamedToken>, Error> {
+    let origin = settings.origin(&settings::NAMED_TOKENS);
+    let origin = origin.map_or_else(String::new, |origin| format!(" ({origin})"));
+    let tokens = settings.tokens(&settings::NAMED_TOKENS).iter();
+    let named = tokens.map(|token| {
+        let wrong =
+            |why: String| Error::Setting(format!("server.token.{}{origin} {why}", token.name));
+        let secret = secret(token).map_err(wrong)?;
+        if let Some(why) = unsendable(&secret) {
+            return Err(wrong(format!("has a secret that {why}")));
+        }
+        Ok(NamedToken {
+            name: token.name.clone(),
+            secret: secret.into(),
+            rights: Rights::of(token.grants.clone()),
+        })
+    });
+    named.collect()
+}
+
+fn secret(token: &Token) -> Result<String, String> {
+    match &token.secret {
+        Secret::Text(text) => Ok(text.clone()),
+        Secret::Environment(name) => {
+            std::env::var(name).map_err(|_| format!("names the variable {name}, which is not set"))
+        }
+        Secret::File(path) => {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| {
+                format!(
+                    "names the file {}, which cannot be read: {error}",
+                    path.display()
+                )
+            })?;
+            Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+        }
+    }
 }
 
 /// Half a second's worth at once, or one.

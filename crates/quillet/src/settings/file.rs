@@ -10,8 +10,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::Value;
 use super::setting::{self, Form};
+use super::{Value, tokens};
 use crate::error::Finding;
 
 /// A file larger than this is no configuration.
@@ -109,6 +109,21 @@ impl Reader<'_> {
         });
     }
 
+    /// A line that sets something may hold a secret, so it is not shown.
+    fn fault(&mut self, (span, message, help): tokens::Fault) {
+        let before = self.text.get(..span.start).unwrap_or_default();
+        let from = before.rfind('\n').map_or(0, |end| end + 1);
+        let line = self.text.get(from..).unwrap_or_default().lines().next();
+        if !line.unwrap_or_default().contains('=') {
+            return self.report(span, message, help);
+        }
+        let found = Diagnostic::error("config.setting", &self.source, message);
+        self.found.push(match help {
+            Some(help) => found.help(help),
+            None => found,
+        });
+    }
+
     fn broken(&mut self, error: &toml::de::Error) {
         let message = crate::files::toml_message(error, self.text);
         self.report(error.span().unwrap_or(0..0), message, None);
@@ -130,6 +145,16 @@ impl Reader<'_> {
         }
         if let Some(known) = setting::find(key) {
             let line = Position::of(self.text, span.start).line;
+            if known.form == Form::Tokens {
+                match tokens::read(value) {
+                    Ok(tokens) => {
+                        let value = (Value::Tokens(tokens), line);
+                        self.file.values.insert(known.key, value);
+                    }
+                    Err(faults) => faults.into_iter().for_each(|fault| self.fault(fault)),
+                }
+                return;
+            }
             return match of_form(known.form, value.get_ref()) {
                 Ok(value) => drop(self.file.values.insert(known.key, (value, line))),
                 Err(wanted) => self.report(value.span(), format!("{key} must be {wanted}"), None),
@@ -184,6 +209,7 @@ fn of_form(form: Form, value: &DeValue<'_>) -> Result<Value, &'static str> {
             number.map(Value::Integer).ok_or("a whole number from 0")
         }
         Form::Number => number(value).map(Value::Number).ok_or("a number from 0"),
+        Form::Tokens => Err("tables, [server.token.NAME]"),
         Form::Table | Form::SecretTable => {
             let pairs = pairs(value).map(Value::Pairs);
             pairs.ok_or("a table of texts, {name = \"value\"}")
@@ -261,6 +287,42 @@ mod tests {
             ),
             ("[server\n", "q.toml:1:8: "),
             (
+                "[server.token.ci]\nsecret = \"s3cr3t\"\nrights = [\"raed\"]",
+                "q.toml:1:15: server.token.ci has the right \"raed\": \"raed\" is no right (did you mean read?)",
+            ),
+            (
+                "[server.token.ci]\nsecrt = \"s3cr3t\"\nrights = [\"read\"]",
+                "q.toml:1:15: server.token.ci has no key secrt (did you mean secret?)",
+            ),
+            (
+                "[server.token.ci]\nsecret = \"\"\nrights = [\"read\"]",
+                "q.toml:1:15: server.token.ci has an empty secret",
+            ),
+            (
+                "[server.token.ci]\nsecret = \"s3 cr3t\"\nrights = [\"read\"]",
+                "q.toml:1:15: server.token.ci has a secret that has characters that a header cannot carry",
+            ),
+            (
+                "[server.token.ci]\nsecret_env = \"X\"\nsecret_file = \"y\"\nrights = [\"read\"]",
+                "q.toml:1:15: server.token.ci has to have one of secret, secret_env and secret_file",
+            ),
+            (
+                "[server.token.ci]\nsecret_env = \"X\"",
+                "q.toml:1:15: server.token.ci has to have rights, a list of texts",
+            ),
+            (
+                "[server.token.\"c:i\"]\nsecret_env = \"X\"\nrights = [\"read\"]",
+                "q.toml:1:15: server.token.c:i has a name that cannot be sent",
+            ),
+            (
+                "[server.token]\nci = \"s3cr3t\"",
+                "q.toml: server.token.ci must be a table with secret and rights",
+            ),
+            (
+                "[server.token.ci]\nsecret = \"x\"\n[server.token.ci]\n",
+                "q.toml:3:",
+            ),
+            (
                 "[tools]\nallow_stdoi = true",
                 "q.toml:2:1: unknown field `allow_stdoi`",
             ),
@@ -269,6 +331,7 @@ mod tests {
             let found = parse(Path::new("q.toml"), text).unwrap_err();
             let shown = found[0].to_string();
             assert!(shown.starts_with(expected), "{text:?}: {shown}");
+            assert!(!shown.contains("cr3t"), "{shown}");
         }
         let two = parse(Path::new("q.toml"), "a = 1\nb = 2").unwrap_err();
         assert_eq!(two.len(), 2);

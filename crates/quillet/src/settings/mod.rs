@@ -4,6 +4,7 @@
 mod file;
 pub mod keys;
 mod setting;
+pub mod tokens;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -20,6 +21,7 @@ use serde::Deserialize;
 use crate::error::Error;
 use crate::parts::disk::{Environment, Schemas};
 use crate::settings::keys::KeyFile;
+use crate::settings::tokens::Token;
 pub use file::Wrong;
 pub use setting::*;
 
@@ -41,6 +43,8 @@ pub enum Value {
     Texts(Vec<String>),
     /// Names and texts.
     Pairs(Vec<(String, String)>),
+    /// Tokens with names and rights.
+    Tokens(Vec<Token>),
 }
 
 /// Where a value came from.
@@ -218,6 +222,12 @@ impl Settings {
             Form::Table | Form::SecretTable => {
                 Value::Pairs(pairs(text).ok_or_else(|| wrong("name=value,name=value"))?)
             }
+            // The text may be a secret, and is not repeated.
+            Form::Tokens => {
+                let key = setting.key;
+                let message = format!("{key} ({origin}) is set in files only, as [{key}.NAME]");
+                return Err(Error::Setting(message));
+            }
         };
         self.values.insert(setting.key, (value, origin));
         Ok(())
@@ -264,6 +274,14 @@ impl Settings {
     pub fn pairs(&self, setting: &Setting) -> &[(String, String)] {
         match self.values.get(setting.key) {
             Some((Value::Pairs(pairs), _)) => pairs,
+            _ => &[],
+        }
+    }
+
+    /// Tokens with names and rights.
+    pub fn tokens(&self, setting: &Setting) -> &[Token] {
+        match self.values.get(setting.key) {
+            Some((Value::Tokens(tokens), _)) => tokens,
             _ => &[],
         }
     }
@@ -520,6 +538,10 @@ fn written(value: &Value, form: Form) -> String {
                 "{{ {} }}",
                 pairs.iter().map(pair).collect::<Vec<_>>().join(", ")
             )
+        }
+        (Value::Tokens(tokens), _) => {
+            let tokens: Vec<String> = tokens.iter().map(Token::shown).collect();
+            format!("{{ {} }}", tokens.join(", "))
         }
         (Value::Pairs(pairs), _) => {
             let pair = |(name, _): &(String, String)| format!("{name} = {HIDDEN}");

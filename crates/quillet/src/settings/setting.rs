@@ -23,6 +23,8 @@ pub enum Form {
     Table,
     /// Names and texts that are never shown.
     SecretTable,
+    /// Tokens with names and rights; only files have them.
+    Tokens,
 }
 
 /// One setting.
@@ -56,6 +58,7 @@ settings! {
     LISTEN = "server.listen", Text, ["QUILLET_LISTEN"], "127.0.0.1:8080";
     PREFIX = "server.prefix", Text, ["QUILLET_PREFIX"], "";
     TOKENS = "server.tokens", Secrets, ["QUILLET_TOKENS"], "";
+    NAMED_TOKENS = "server.token", Tokens, [], "";
     BODY_BYTES = "server.body_bytes", Integer, [], "1048576";
     RATE_LIMIT = "server.rate_limit", Integer, [], "";
     INSECURE = "server.insecure", Bool, [], "false";
@@ -79,6 +82,7 @@ settings! {
     DRAIN_MS = "server.drain_ms", Integer, [], "25000";
     STORE_URL = "store.url", Text, ["QUILLET_STORE", "REDIS_URL"], "";
     STORE_PREFIX = "store.prefix", Text, ["QUILLET_STORE_PREFIX"], "";
+    STORE_HISTORY = "store.history", Bool, [], "true";
     STORE_CA = "store.ca_file", Text, [], "";
     STORE_INSECURE = "store.insecure", Bool, [], "false";
     STORE_CONNECT_MS = "store.connect_ms", Integer, [], "1000";
@@ -137,6 +141,7 @@ settings! {
     RENDER_CONCURRENCY = "render.concurrency", Integer, [], "64";
     RENDER_CACHE = "render.cache", Integer, [], "100";
     ENV_ALLOW = "prompts.env_allow", Texts, [], "";
+    PROTECTED_LABELS = "prompts.protected_labels", Texts, [], "production";
     PROMPTS_SCHEMAS = "prompts.schemas", Table, ["QUILLET_SCHEMAS"], "";
     SCRIPTS_TIME_MS = "scripts.time_ms", Integer, [], "300000";
     SCRIPTS_OWN_MS = "scripts.own_ms", Integer, [], "30000";

@@ -5,15 +5,19 @@ use std::time::Instant;
 use axum::http::StatusCode;
 use axum::response::Response;
 use quillet_core::ErrorCode;
+use quillet_core::history::Action;
+use quillet_core::store::Kind;
+use quillet_host::definitions::{Actor, Right};
 use quillet_sql::{Connection, Definition, SqlError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::databases;
+use super::served::databases;
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
 use crate::given::{Body, MaybeBody};
+use crate::needs::{Needs, WRITE};
 
 /// All connections.
 #[derive(Debug, Serialize, ToSchema)]
@@ -56,7 +60,8 @@ pub(crate) struct Tried {
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store is away"),
 ))]
 pub(crate) async fn list(call: Call) -> Result<Response, ApiError> {
-    let databases = databases(&call)?.list().await?;
+    let mut databases = databases(&call)?.list().await?;
+    databases.retain(|database| call.rights().has(Right::Read, &database.name));
     json(&Connections { databases })
 }
 
@@ -77,7 +82,11 @@ pub(crate) async fn put(
     Body(definition): Body<Definition>,
 ) -> Result<Response, ApiError> {
     may_change(&call)?;
-    let put = databases(&call)?.put(&name, definition).await?;
+    let actor = call.actor();
+    let put = databases(&call)?
+        .put_by(&name, definition, &actor.name)
+        .await?;
+    note(&call, &actor, Action::Write, &name, put.version).await?;
     renew_tools(&call).await;
     json(&PutConnection {
         connection: put.connection,
@@ -106,14 +115,16 @@ pub(crate) async fn get(call: Call, Id(name): Id) -> Result<Response, ApiError> 
 pub(crate) async fn delete(call: Call, Id(name): Id) -> Result<StatusCode, ApiError> {
     may_change(&call)?;
     let databases = databases(&call)?;
-    if !databases.remove(&name).await? {
+    let actor = call.actor();
+    let Some(removed) = databases.remove_by(&name, &actor.name).await? else {
         databases.get(&name).await?;
         return Err(ApiError::from(SqlError::NotFound {
             what: "database",
             name,
             nearest: None,
         }));
-    }
+    };
+    note(&call, &actor, Action::Remove, &name, removed.version).await?;
     renew_tools(&call).await;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -137,6 +148,7 @@ pub(crate) async fn test(
     let checked = match definition {
         Some(definition) => {
             may_change(&call)?;
+            call.admit(Needs::Of(WRITE, Kind::Database), &name).await?;
             databases(&call)?.test(&definition).await?
         }
         None => databases(&call)?.test_known(&name).await?,
@@ -148,6 +160,23 @@ pub(crate) async fn test(
         warnings: checked.warnings,
         execution_time_ms: u64::try_from(taken).unwrap_or(u64::MAX),
     })
+}
+
+/// Notes what was done, where the store keeps a history. Definitions hold passwords, so nothing of
+/// them is said.
+async fn note(
+    call: &Call,
+    actor: &Actor,
+    action: Action,
+    name: &str,
+    version: Option<u64>,
+) -> Result<(), ApiError> {
+    if version.is_none() {
+        return Ok(());
+    }
+    let definitions = &call.app.definitions;
+    let noted = definitions.record(actor, action, (Kind::Database, name), version, "");
+    Ok(noted.await?)
 }
 
 /// Passes who may change what others have of a database.

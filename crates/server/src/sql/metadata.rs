@@ -14,8 +14,8 @@ use quillet_sql::{Catalogue, SqlError};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::databases;
 use super::pieces::{self, Detail};
+use super::served::databases;
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;

@@ -12,17 +12,15 @@ mod metadata;
 mod pieces;
 mod query;
 mod question;
+mod served;
 
-use quillet_core::ErrorCode;
 use quillet_core::build::Missing;
 use quillet_core::store::Kind;
 use quillet_host::definitions::Right;
-use quillet_host::sql::Databases;
 use utoipa_axum::routes;
 
-use crate::error::{ApiError, problem};
-use crate::exchange::Call;
-use crate::needs::{Needs, READ, RENDER, Row, WRITE};
+use crate::needs::{Needs, READ, RENDER, WRITE};
+use crate::row::Row;
 
 /// Where the routes are mounted: where clients of table-chat look for them.
 pub(crate) const BASE: &str = "/api/v1";
@@ -71,15 +69,4 @@ pub(crate) const ROUTES: &[Row] = &[
 /// What a build without databases says of a path; this one has them.
 pub(crate) fn missing_at(_: &str) -> Option<Missing> {
     None
-}
-
-/// The databases of this server.
-fn databases(call: &Call) -> Result<&Databases, ApiError> {
-    match &call.app.databases {
-        Some(tools) => Ok(tools.databases()),
-        None => Err(problem(
-            ErrorCode::SqlOff,
-            "no databases are set up in this server",
-        )),
-    }
 }

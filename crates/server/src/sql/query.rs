@@ -11,8 +11,8 @@ use quillet_sql::{QueryLimits, Ran, RunOptions, SqlConfig};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::databases;
 use super::file::{Asked, file, takes_trailers};
+use super::served::databases;
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;

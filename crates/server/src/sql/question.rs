@@ -6,8 +6,8 @@ use quillet_sql::{RunOptions, SqlError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::databases;
 use super::query::{self, Answer};
+use super::served::databases;
 use crate::api::chat::in_time;
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem};

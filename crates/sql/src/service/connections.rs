@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quillet_core::ErrorCode;
+use quillet_core::history::{Commit, Content, STORE};
 use quillet_core::store::{Entry, Key, Kind};
 
 use super::{Connection, Databases, Definition, locked, names, slot};
@@ -19,6 +20,15 @@ pub struct Put {
     pub created: bool,
     /// What the role may do besides reading, a sentence each.
     pub warnings: Vec<String>,
+    /// The version that was made, where the store keeps a history.
+    pub version: Option<u64>,
+}
+
+/// A connection that was forgotten.
+#[derive(Clone, Debug)]
+pub struct Removed {
+    /// The version that says so, where the store keeps a history.
+    pub version: Option<u64>,
 }
 
 impl Databases {
@@ -71,7 +81,20 @@ impl Databases {
     /// # Errors
     /// The name or the address cannot be used, the database cannot be reached, or the store
     /// refuses.
-    pub async fn put(&self, name: &str, mut definition: Definition) -> Result<Put, SqlError> {
+    pub async fn put(&self, name: &str, definition: Definition) -> Result<Put, SqlError> {
+        self.put_by(name, definition, STORE).await
+    }
+
+    /// The same by somebody, who is the author of the version.
+    ///
+    /// # Errors
+    /// As [`Databases::put`].
+    pub async fn put_by(
+        &self,
+        name: &str,
+        mut definition: Definition,
+        author: &str,
+    ) -> Result<Put, SqlError> {
         names::check(name)?;
         let checked = self.test(&definition).await?;
         let before = self.stored(name).await?;
@@ -82,8 +105,7 @@ impl Databases {
         definition.created_at = known.and_then(|known| known.created_at).or(Some(now));
         definition.updated_at = Some(now);
         let text = written(&definition)?;
-        let store = &self.inner.parts.store;
-        store.put(Kind::Database, &Key::new(name), &text).await?;
+        let version = self.keep(name, Some(&text), author).await?;
         let slot = self.slot_of(name, text.into())?;
         if !slot.has_values {
             // What was sampled under another definition is not wanted any more.
@@ -94,6 +116,7 @@ impl Databases {
             connection: Connection::of(name, &definition),
             created: before.is_none(),
             warnings: checked.warnings,
+            version,
         })
     }
 
@@ -135,14 +158,48 @@ impl Databases {
     /// # Errors
     /// The store or the archive does not answer.
     pub async fn remove(&self, name: &str) -> Result<bool, SqlError> {
-        let parts = &self.inner.parts;
+        Ok(self.remove_by(name, STORE).await?.is_some())
+    }
+
+    /// The same by somebody, who is the author of the version that says so.
+    ///
+    /// # Errors
+    /// As [`Databases::remove`].
+    pub async fn remove_by(&self, name: &str, author: &str) -> Result<Option<Removed>, SqlError> {
         let lent = locked(&self.inner.lent).remove(name).is_some();
-        let removed = parts.store.remove(Kind::Database, &Key::new(name)).await?;
+        let is_stored = self.stored(name).await?.is_some();
+        let version = if is_stored {
+            self.keep(name, None, author).await?
+        } else {
+            None
+        };
         locked(&self.inner.slots).remove(name);
-        if lent || removed {
-            parts.archive.forget(name).await?;
+        if !lent && !is_stored {
+            return Ok(None);
         }
-        Ok(lent || removed)
+        self.inner.parts.archive.forget(name).await?;
+        Ok(Some(Removed { version }))
+    }
+
+    /// Writes a definition, or removes it; gives the version that is made of that.
+    async fn keep(
+        &self,
+        name: &str,
+        text: Option<&str>,
+        author: &str,
+    ) -> Result<Option<u64>, SqlError> {
+        let store = &self.inner.parts.store;
+        let key = Key::new(name);
+        let Some(history) = store.history() else {
+            match text {
+                Some(text) => store.put(Kind::Database, &key, text).await?,
+                None => drop(store.remove(Kind::Database, &key).await?),
+            }
+            return Ok(None);
+        };
+        let commit = Commit::new(Kind::Database, key, text.map(Content::new), author);
+        let committed = history.commit(&commit).await?;
+        Ok(Some(committed.version.number))
     }
 
     /// The definition of a connection in the store.

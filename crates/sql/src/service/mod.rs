@@ -35,7 +35,7 @@ use crate::{Catalogue, DatabaseError, DatabaseErrorKind, Rows, SqlConfig, SqlErr
 use judges::Gate;
 use slot::Slot;
 
-pub use connections::Put;
+pub use connections::{Put, Removed};
 pub use definition::{Connection, Definition, SshAuth, SshConfig};
 pub use streamed::Streamed;
 

@@ -1,0 +1,205 @@
+//! Tokens with names and rights: the tables `[server.token.NAME]` of a file.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use quillet_core::nearest;
+use quillet_host::definitions::Grant;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The setting that the tables are of.
+const KEY: &str = "server.token";
+const SECRET: &str = "secret";
+const SECRET_ENV: &str = "secret_env";
+const SECRET_FILE: &str = "secret_file";
+const RIGHTS: &str = "rights";
+
+/// A token as a file has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Token {
+    /// Its name.
+    pub name: String,
+    /// Where its secret is.
+    pub secret: Secret,
+    /// Its rights, as they are written: `read`, `write greet.* !greet.secret`.
+    pub rights: Vec<String>,
+    /// What they mean.
+    pub grants: Vec<Grant>,
+}
+
+/// Where a secret is.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Secret {
+    /// In the file itself.
+    Text(String),
+    /// In a variable of the environment.
+    Environment(String),
+    /// In a file of its own.
+    File(PathBuf),
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Secret::Text(_) => f.write_str("Text([secret])"),
+            Secret::Environment(name) => f.debug_tuple("Environment").field(name).finish(),
+            Secret::File(path) => f.debug_tuple("File").field(path).finish(),
+        }
+    }
+}
+
+impl Token {
+    /// The token as a line of TOML, its secret hidden.
+    pub(super) fn shown(&self) -> String {
+        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let secret = match &self.secret {
+            Secret::Text(_) => format!("{SECRET} = \"[secret]\""),
+            Secret::Environment(name) => format!("{SECRET_ENV} = {}", quoted(name)),
+            Secret::File(path) => {
+                format!("{SECRET_FILE} = {}", quoted(&path.display().to_string()))
+            }
+        };
+        let rights: Vec<String> = self.rights.iter().map(|right| quoted(right)).collect();
+        let rights = rights.join(", ");
+        format!(
+            "{} = {{ {secret}, {RIGHTS} = [{rights}] }}",
+            quoted(&self.name)
+        )
+    }
+}
+
+/// What is wrong, where, and how to mend it.
+pub(super) type Fault = (Range<usize>, String, Option<String>);
+
+/// Reads the tables below the setting.
+pub(super) fn read(value: &Spanned<DeValue<'_>>) -> Result<Vec<Token>, Vec<Fault>> {
+    let Some(tables) = value.get_ref().as_table() else {
+        let message = format!("{KEY} must be tables, [{KEY}.NAME]");
+        return Err(vec![(value.span(), message, None)]);
+    };
+    let (mut tokens, mut faults) = (Vec::new(), Vec::new());
+    for (name, table) in tables {
+        // Lines inside of the table may hold the secret, and a fault shows its line.
+        let mut fault = |what: String, help: Option<String>| {
+            let message = format!("{KEY}.{} {what}", name.get_ref());
+            faults.push((name.span(), message, help));
+        };
+        let Some(table) = table.get_ref().as_table() else {
+            fault(format!("must be a table with {SECRET} and {RIGHTS}"), None);
+            continue;
+        };
+        if let Some(token) = token(name.get_ref(), table, &mut fault) {
+            tokens.push(token);
+        }
+    }
+    if faults.is_empty() {
+        Ok(tokens)
+    } else {
+        Err(faults)
+    }
+}
+
+fn token(
+    name: &str,
+    table: &DeTable<'_>,
+    fault: &mut impl FnMut(String, Option<String>),
+) -> Option<Token> {
+    let known = [SECRET, SECRET_ENV, SECRET_FILE, RIGHTS];
+    for (key, _) in table {
+        let key = key.get_ref();
+        if !known.contains(&&**key) {
+            let near = nearest(key, known).unwrap_or(SECRET);
+            fault(
+                format!("has no key {key}"),
+                Some(format!("did you mean {near}?")),
+            );
+        }
+    }
+    if name.is_empty() || name.contains(':') || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let what = "has a name that cannot be sent";
+        let help = "letters, digits and signs of ASCII, no colon, no blank";
+        fault(what.to_owned(), Some(help.to_owned()));
+    }
+    let secret = secret(table, fault);
+    let rights = rights(table, fault);
+    let (rights, grants) = rights?;
+    Some(Token {
+        name: name.to_owned(),
+        secret: secret?,
+        rights,
+        grants,
+    })
+}
+
+fn secret(table: &DeTable<'_>, fault: &mut impl FnMut(String, Option<String>)) -> Option<Secret> {
+    let text = |key: &str| {
+        let (_, value) = table.iter().find(|(name, _)| &**name.get_ref() == key)?;
+        Some(value.get_ref().as_str().unwrap_or_default().to_owned())
+    };
+    let given = [
+        text(SECRET).map(Secret::Text),
+        text(SECRET_ENV).map(Secret::Environment),
+        text(SECRET_FILE).map(|path| Secret::File(path.into())),
+    ];
+    let mut given = given.into_iter().flatten();
+    let (secret, other) = (given.next(), given.next());
+    let Some(secret) = secret.filter(|_| other.is_none()) else {
+        let what = format!("has to have one of {SECRET}, {SECRET_ENV} and {SECRET_FILE}");
+        fault(what, None);
+        return None;
+    };
+    let is_empty = match &secret {
+        Secret::Text(text) | Secret::Environment(text) => text.is_empty(),
+        Secret::File(path) => path.as_os_str().is_empty(),
+    };
+    if is_empty {
+        let help = "a long random text in quotes, such as `openssl rand -hex 32` prints";
+        fault("has an empty secret".to_owned(), Some(help.to_owned()));
+        return None;
+    }
+    if let Secret::Text(text) = &secret
+        && let Some(why) = unsendable(text)
+    {
+        fault(format!("has a secret that {why}"), None);
+        return None;
+    }
+    Some(secret)
+}
+
+/// Why a secret cannot be sent.
+pub(crate) fn unsendable(secret: &str) -> Option<&'static str> {
+    if secret.is_empty() {
+        return Some("is empty");
+    }
+    let is_plain = secret.bytes().all(|byte| byte.is_ascii_graphic());
+    (!is_plain).then_some("has characters that a header cannot carry")
+}
+
+fn rights(
+    table: &DeTable<'_>,
+    fault: &mut impl FnMut(String, Option<String>),
+) -> Option<(Vec<String>, Vec<Grant>)> {
+    let found = table.iter().find(|(name, _)| &**name.get_ref() == RIGHTS);
+    let list = found.and_then(|(_, value)| value.get_ref().as_array());
+    let texts = list.and_then(|list| {
+        let texts = list.iter().map(|item| item.get_ref().as_str());
+        texts.collect::<Option<Vec<&str>>>()
+    });
+    let Some(texts) = texts.filter(|texts| !texts.is_empty()) else {
+        let what = format!("has to have {RIGHTS}, a list of texts");
+        let help = format!("{RIGHTS} = [\"read\", \"render\", \"write greet.* !greet.secret\"]");
+        fault(what, Some(help));
+        return None;
+    };
+    let mut grants = Vec::new();
+    for text in &texts {
+        match Grant::parse(text) {
+            Ok(grant) => grants.push(grant),
+            Err(error) => fault(format!("has the right {text:?}: {error}"), None),
+        }
+    }
+    let rights = texts.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    (grants.len() == rights.len()).then_some((rights, grants))
+}

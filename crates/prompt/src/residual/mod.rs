@@ -3,14 +3,18 @@
 //!
 //! Such a client puts texts in the place of names and can do nothing else. So a template is only
 //! given out where that is exact: a variable of the request is printed as it is and decides
-//! nothing ([`open`] looks through the template's own tree), and nothing else in the text looks
+//! nothing ([`open`] looks through the template's neutral tree), and nothing else in the text looks
 //! like a variable to the client ([`notation`]). In between the real engine renders, with a text
 //! in the place of each open variable that nobody can guess; where that comes out is where the name
 //! goes. What is not exact is refused with its place: a client never gets a text that is wrong.
 //!
+//! Where a template has what the tree cannot say (functions over shared variables, other prompts),
+//! [`masked`] shows the same in another way.
+//!
 //! A text or a whole number is filled in as we would print it. Values of other kinds are printed by
 //! the client, in its own way, so a variable that is declared to be one is refused.
 
+mod masked;
 mod notation;
 mod open;
 
@@ -88,13 +92,19 @@ pub async fn residual(
         .marks()
         .map(|(name, mark)| (name, Value::from(mark)))
         .collect();
-    let Some(definition) = definition(prompt, &open.threads) else {
+    let Some(plain) = definition(prompt, &open.threads, &prompt.body) else {
         return Ok(Residual::Messages(threads(&open.threads)));
     };
     let input = Input::new(&variables, request_id);
-    let rendered = service.render_inline(definition, &input).await?;
+    let rendered = service.render_inline(plain, &input).await?.prompt;
+    if !open.unread.is_empty() {
+        let masked = masked::render(service, prompt, &open, &filling, request_id).await?;
+        if masked != rendered {
+            return Err(ResidualError::Refused(open.unread));
+        }
+    }
     let is_divided = matches!(prompt.body, Body::Text(_));
-    let filled = match rendered.prompt {
+    let filled = match rendered {
         RenderedPrompt::Text(text) => return Ok(Residual::Text(filling.write(&prompt.id, &text)?)),
         RenderedPrompt::Messages(messages) => messages,
     };
@@ -140,10 +150,14 @@ fn threads(threads: &[(usize, String)]) -> Vec<ResidualMessage> {
     names.map(ResidualMessage::Thread).collect()
 }
 
-/// The prompt as a definition that takes any variable, without messages that are places for others;
-/// `None` where it has no other messages.
-fn definition(prompt: &Prompt, threads: &[(usize, String)]) -> Option<Object<String, Tree>> {
-    let body = match &prompt.body {
+/// The prompt with this body as a definition that takes any variable, without messages that are
+/// places for others; `None` where it has no other messages.
+fn definition(
+    prompt: &Prompt,
+    threads: &[(usize, String)],
+    body: &Body,
+) -> Option<Object<String, Tree>> {
+    let body = match body {
         Body::Text(text) => ("prompt", json!(text)),
         Body::Messages(messages) => {
             let is_thread = |index: usize| threads.iter().any(|(place, _)| *place == index);

@@ -54,7 +54,8 @@ impl Filling {
         names.map(|(index, name)| (name.as_str(), self.mark(index)))
     }
 
-    fn mark(&self, index: usize) -> String {
+    /// The text that stands for the variable of that number.
+    pub(super) fn mark(&self, index: usize) -> String {
         format!("{}{index};", self.begin)
     }
 

@@ -26,6 +26,23 @@ pub(super) struct Open {
     pub(super) names: Vec<String>,
     /// Messages that are places for others: which message, and the name of the variable.
     pub(super) threads: Vec<(usize, String)>,
+    /// Where they are printed.
+    pub(super) prints: Vec<Print>,
+    /// What in the templates the neutral tree cannot say. Where there is nothing, the tree proves
+    /// that the variables are only printed; else that is still to be shown.
+    pub(super) unread: Vec<Diagnostic>,
+    /// Whose a variable is.
+    pub(super) scope: Scope,
+}
+
+/// A variable of the request that is printed.
+pub(super) struct Print {
+    /// Which template it is in.
+    pub(super) template: usize,
+    /// Where its expression stands there.
+    pub(super) span: Span,
+    /// Which of the open variables it is.
+    pub(super) name: usize,
 }
 
 impl Open {
@@ -60,23 +77,35 @@ impl Open {
                 snapshot: &snapshot,
                 format: format.map(AsRef::as_ref),
             },
-            shared: roots.map(str::to_owned).collect(),
+            template: 0,
             declared: Declared::of(prompt),
             open: Open {
                 names: Vec::new(),
                 threads: Vec::new(),
+                prints: Vec::new(),
+                unread: Vec::new(),
+                scope: Scope {
+                    at_root: format.is_some_and(|format| format.name() != "go"),
+                    shared: roots.map(str::to_owned).collect(),
+                    declared: Declared::of(prompt).names().collect(),
+                },
             },
             implicit: Vec::new(),
         };
         let mut refused = Vec::new();
         for (index, (name, text)) in prompt.templates().into_iter().enumerate() {
-            if let Err(found) = looking.template(index, &name, text) {
+            looking.template = index;
+            if let Err(found) = looking.template(&name, text) {
                 refused.extend(found.into_iter().map(|one| prompt.locate(one)));
             }
         }
         if !looking.open.names.is_empty() {
             let implicit = std::mem::take(&mut looking.implicit).into_iter();
             refused.extend(implicit.map(|one| prompt.locate(one)));
+        }
+        if !EXPLICIT.contains(&language) {
+            let unread = std::mem::take(&mut looking.open.unread).into_iter();
+            refused.extend(unread.map(|one| prompt.locate(one)));
         }
         if refused.is_empty() {
             Ok(looking.open)
@@ -104,6 +133,14 @@ impl Declared {
         }
     }
 
+    fn names(self) -> impl Iterator<Item = String> {
+        let fields = match self.shapes {
+            Shape::Object(fields) => fields,
+            _ => Vec::new(),
+        };
+        fields.into_iter().map(|(name, _)| name)
+    }
+
     fn shape(&self, name: &str) -> Option<&Shape> {
         let Shape::Object(fields) = &self.shapes else {
             return None;
@@ -113,8 +150,18 @@ impl Declared {
     }
 }
 
+/// Which variables are the request's.
+pub(super) struct Scope {
+    /// Whether they stand at the root.
+    at_root: bool,
+    /// First names of shared variables.
+    shared: BTreeSet<String>,
+    /// Variables that the prompt declares.
+    declared: BTreeSet<String>,
+}
+
 /// Whose a variable is.
-enum Whose<'p> {
+pub(super) enum Whose<'p> {
     /// It is known now.
     Known,
     /// The request has it under this name.
@@ -127,7 +174,8 @@ struct Looking<'a> {
     prompt: &'a Prompt,
     language: Language,
     names: Names<'a>,
-    shared: BTreeSet<String>,
+    /// Which template is looked at.
+    template: usize,
     declared: Declared,
     open: Open,
     /// Calls that may take variables of the request without naming them.
@@ -135,15 +183,17 @@ struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    fn template(&mut self, index: usize, name: &str, text: &str) -> Result<(), Vec<Diagnostic>> {
+    fn template(&mut self, name: &str, text: &str) -> Result<(), Vec<Diagnostic>> {
         let options = ConvertOptions::default();
-        let mut findings = Findings::new(name, text);
+        let [mut unread, mut findings] = [0; 2].map(|_| Findings::new(name, text));
         let source = Source::new(name, text);
-        let nodes = templates::read(self.language, &source, &options, &mut findings)?;
+        let nodes = templates::read(self.language, &source, &options, &mut unread)?;
         match self.thread(&nodes) {
-            Some(thread) => self.open.threads.push((index, thread)),
+            Some(thread) => self.open.threads.push((self.template, thread)),
             None => self.nodes(&nodes, &mut findings),
         }
+        let unread = templates::finish(String::new(), &options, unread).err();
+        self.open.unread.extend(unread.into_iter().flatten());
         templates::finish(String::new(), &options, findings).map(drop)
     }
 
@@ -158,7 +208,7 @@ impl Looking<'_> {
         else {
             return None;
         };
-        let Whose::Request(name) = self.whose(path) else {
+        let Whose::Request(name) = self.open.scope.whose(path) else {
             return None;
         };
         let is_thread = self
@@ -218,7 +268,7 @@ impl Looking<'_> {
             self.by_name(&path.keys.join("."), span, findings.text());
             return;
         }
-        let name = match self.whose(path) {
+        let name = match self.open.scope.whose(path) {
             Whose::Known => return,
             Whose::Request(name) => name,
             Whose::Inside(name) => {
@@ -229,9 +279,18 @@ impl Looking<'_> {
         };
         if let Some(why) = self.cannot_be_open(name) {
             self.refuse(span, format!("the variable {name} {why}"), findings);
-        } else if !self.open.names.iter().any(|known| known == name) {
-            self.open.names.push(name.to_owned());
+            return;
         }
+        let known = self.open.names.iter().position(|known| known == name);
+        let name = known.unwrap_or_else(|| {
+            self.open.names.push(name.to_owned());
+            self.open.names.len() - 1
+        });
+        self.open.prints.push(Print {
+            template: self.template,
+            span,
+            name,
+        });
     }
 
     /// Why a variable of the request cannot be filled in by a client.
@@ -255,7 +314,7 @@ impl Looking<'_> {
 
     /// Refuses a variable of the request that does more than to be printed.
     fn decides(&self, path: &Path, what: &str, span: Span, findings: &mut Findings<'_>) {
-        if let Whose::Request(name) | Whose::Inside(name) = self.whose(path) {
+        if let Whose::Request(name) | Whose::Inside(name) = self.open.scope.whose(path) {
             let what = format!("the variable {name} of the request {what}");
             self.refuse(span, what, findings);
         }
@@ -276,12 +335,20 @@ impl Looking<'_> {
         let found = Diagnostic::error("convert.refused", &*self.prompt.id, what);
         self.implicit.push(found.at(text, span));
     }
+}
 
+impl Scope {
+    /// Whose the variable at a path of the neutral tree is.
     fn whose<'p>(&self, path: &'p Path) -> Whose<'p> {
-        if path.start != Start::Root {
-            return Whose::Known;
+        match path.start {
+            Start::Root => self.of(&path.keys),
+            Start::Item(_) | Start::Loop(..) => Whose::Known,
         }
-        let mut keys = path.keys.iter().map(String::as_str);
+    }
+
+    /// Whose the variable under these keys is.
+    pub(super) fn of<'p>(&self, keys: &'p [String]) -> Whose<'p> {
+        let mut keys = keys.iter().map(String::as_str);
         let Some(first) = keys.next() else {
             return Whose::Inside("");
         };
@@ -291,8 +358,8 @@ impl Looking<'_> {
                 (name, _) => Whose::Inside(name.unwrap_or(first)),
             };
         }
-        let is_known = !self.names.has_arguments_at_root()
-            || (self.shared.contains(first) && self.declared.shape(first).is_none());
+        let is_known =
+            !self.at_root || (self.shared.contains(first) && !self.declared.contains(first));
         match keys.next() {
             _ if is_known => Whose::Known,
             None => Whose::Request(first),

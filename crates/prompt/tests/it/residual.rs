@@ -50,7 +50,7 @@ async fn left(service: &PromptService, id: &str, notation: Notation) -> Result<S
 
 #[tokio::test]
 async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
-    let cases: [(&str, Result<&str, &str>); 38] = [
+    let cases: [(&str, Result<&str, &str>); 45] = [
         // What each format prints plainly.
         (
             r#"{"prompt":"{{.variables.a}} in {{.vscode.lang}}, {{ .args.b }}!"}"#,
@@ -117,6 +117,35 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
         (
             r#"{"format":"jinja","messageSyntax":"role-lines","prompt":"system:\nYou are {{ a }}.\nuser:\nSay {{ b }}!"}"#,
             Ok("system: You are {{a}}.\nuser: Say {{b}}!"),
+        ),
+        // What the neutral tree cannot say, over shared variables only.
+        (
+            r#"{"prompt":"{{join .vscode.frameworks \", \"}}{{if and .vscode.lang true}} {{.vscode.lang | upper}}{{end}} {{- .variables.a -}} !"}"#,
+            Ok("gin, gorm GO{{a}}!"),
+        ),
+        (
+            r#"{"format":"jinja","prompt":"{{ vscode.frameworks | join(', ') }} {{ vscode.lang | upper }} {{- a }}"}"#,
+            Ok("gin, gorm GO{{a}}"),
+        ),
+        (
+            r#"{"prompt":"{{template \"calm\" .}} {{.variables.a}}"}"#,
+            Ok("calm go {{a}}"),
+        ),
+        (
+            r#"{"format":"jinja","prompt":"{% set a = vscode.lang %}{{ a }} {{ b }}"}"#,
+            Err("no exact counterpart"),
+        ),
+        (
+            r#"{"format":"jinja","prompt":"{{ a }}{% set a = vscode.lang %}{{ a }}"}"#,
+            Err("no exact counterpart"),
+        ),
+        (
+            r#"{"prompt":"{{.variables.a | upper}} {{.variables.a}}"}"#,
+            Err("more is done with the variable a"),
+        ),
+        (
+            r#"{"prompt":"{{if and .variables.a true}}x{{end}}{{.variables.a}}"}"#,
+            Err("more is done with the variable a"),
         ),
         // What a client cannot fill in.
         (
@@ -197,6 +226,7 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
         let mut entries = SHARED.to_vec();
         entries.push((Prompt, "p", definition));
         entries.push((Prompt, "other", r#"{"prompt":"other {{.variables.a}}"}"#));
+        entries.push((Prompt, "calm", r#"{"prompt":"calm {{.vscode.lang}}"}"#));
         let service = loaded(&TestStore::new(&entries)).await;
         let given = left(&service, "p", Notation::Double).await;
         let fits = match (&given, expected) {
@@ -266,7 +296,7 @@ fn variables(values: &[(&str, String)]) -> Map {
 }
 
 /// Pieces of templates, in Go and in Jinja.
-const PIECES: [[&str; 2]; 17] = [
+const PIECES: [[&str; 2]; 22] = [
     ["text", "text"],
     [" {", " {"],
     ["} ", "} "],
@@ -289,6 +319,17 @@ const PIECES: [[&str; 2]; 17] = [
     ["{{if .variables.a}}x{{end}}", "{% if a %}x{% endif %}"],
     ["{{weather \"P\"}}", "{{ weather(\"P\") }}"],
     ["{{weather .variables.b}}", "{{ weather(b) }}"],
+    ["{{upper .vscode.lang}}", "{{ vscode.lang | upper }}"],
+    ["{{$x := .vscode.lang}}{{$x}}", "{% set a = vscode.lang %}"],
+    [
+        "{{with .vscode}}{{.lang}}{{$.variables.b}}{{end}}",
+        "{% set b = c %}",
+    ],
+    [
+        "{{with upper .vscode.lang}}{{.}}{{end}}",
+        "{% macro m(a) %}{{ a }}{% endmacro %}{{ m('x') }}",
+    ],
+    ["{{if eq (len .variables.a) 1}}x{{end}}", "{{ a ~ b }}"],
     ["{{printf \"%s!\" .variables.a}}", "{{ a | upper }}"],
 ];
 

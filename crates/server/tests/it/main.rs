@@ -9,6 +9,7 @@ mod chat;
 mod client;
 mod connections;
 mod description;
+mod doors;
 mod formats;
 mod health;
 mod hostile;

@@ -10,10 +10,13 @@ mod compose;
 mod create;
 mod delete;
 mod error;
+mod intake;
 mod labels;
 mod list;
 mod project;
+mod protobuf;
 mod read;
+mod spans;
 
 use axum::routing::{delete, get, patch, post};
 use quillet_host::definitions::Right;
@@ -38,10 +41,14 @@ pub(crate) const ROUTES: &[Door] = &[
     (Needs::Entry, "GET", "/api/public/health", || {
         get(project::health)
     }),
+    (RENDER, "POST", "/api/public/otel/v1/traces", || {
+        post(intake::take)
+    }),
 ];
 
 const READ: Needs = Needs::Any(Right::Read);
 const WRITE: Needs = Needs::Any(Right::Write);
+const RENDER: Needs = Needs::Any(Right::Render);
 
 const ONE: &str = "/api/public/v2/prompts/{name}";
 const VERSION: &str = "/api/public/v2/prompts/{name}/versions/{version}";

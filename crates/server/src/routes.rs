@@ -138,6 +138,14 @@ const PROBE: &[Row] = &[
     (ANY_READ, || routes!(health::metrics)),
 ];
 
+/// The routes for clients of other services, whose shapes are described there and not in our
+/// document.
+const DOORS: [&[api::Door]; 3] = [
+    api::langfuse::ROUTES,
+    api::litellm::ROUTES,
+    api::mlflow::ROUTES,
+];
+
 const ANY_READ: Needs = Needs::Any(Right::Read);
 const ANY_RENDER: Needs = Needs::Any(Right::Render);
 
@@ -191,6 +199,15 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
                 });
             }
         }
+    }
+    for (needs, method, path, handler) in DOORS.into_iter().flatten() {
+        routes.push(Route {
+            path: format!("{}{path}", config.prefix),
+            method,
+            handler: handler(),
+            needs: *needs,
+            kind: None,
+        });
     }
     let labels = routes
         .iter()

@@ -118,6 +118,52 @@ impl Definitions {
         Ok(labels)
     }
 
+    /// Moves several labels of a definition at once, or none of them; gives all labels as they are
+    /// then.
+    ///
+    /// # Errors
+    /// As [`Definitions::relabel`].
+    pub async fn relabel_all(
+        &self,
+        actor: &Actor,
+        kind: Kind,
+        id: &str,
+        moves: &[LabelMove],
+        message: &str,
+    ) -> Result<Labels, DefinitionError> {
+        if !actor.rights.has(Right::Promote, id) {
+            self.permit(actor, Right::Write, kind, id).await?;
+        }
+        let names = moves.iter().map(|one| one.name.as_str());
+        self.may_label(actor, kind, id, names).await?;
+        let key = self.key(kind, id).await?;
+        let labels = self.history()?.relabel(kind, &key, moves).await?;
+        for LabelMove { name, to, .. } in moves {
+            let number = to.as_ref().map(super::heaviest);
+            self.moved(actor, kind, id, name, number, message).await?;
+        }
+        Ok(labels)
+    }
+
+    /// The version that a mark names, as [`Definitions::find`]; what stands in the store and is no
+    /// version yet becomes one.
+    ///
+    /// # Errors
+    /// As [`Definitions::find`].
+    pub async fn find_kept(
+        &self,
+        kind: Kind,
+        id: &str,
+        mark: Option<&Mark>,
+    ) -> Result<Found, DefinitionError> {
+        let found = self.find(kind, id, mark).await?;
+        if found.version.is_some() || self.history().is_err() {
+            return Ok(found);
+        }
+        self.take_note(kind, std::slice::from_ref(&found.key)).await?;
+        self.find(kind, id, mark).await
+    }
+
     async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
         let (_, version) = self.noted(kind, id, mark).await?;
         Ok(version.number)
@@ -133,12 +179,9 @@ impl Definitions {
         id: &str,
         mark: &Mark,
     ) -> Result<(Found, Version), DefinitionError> {
-        let key = self.key(kind, id).await?;
-        if mark.is_latest() {
-            self.take_note(kind, std::slice::from_ref(&key)).await?;
-        }
-        let found = self.find(kind, id, Some(mark)).await?;
-        let none = || DefinitionError::version(&key, &mark.to_string(), &[]);
+        self.history()?;
+        let found = self.find_kept(kind, id, Some(mark)).await?;
+        let none = || DefinitionError::version(&found.key, &mark.to_string(), &[]);
         let version = found.version.clone().ok_or_else(none)?;
         Ok((found, version))
     }

@@ -338,7 +338,8 @@ struct Noted<'a> {
 }
 
 /// Of a label in shares, the version with the largest share; the newest of equal ones.
-pub(crate) fn heaviest(target: &Target) -> u64 {
+#[must_use]
+pub fn heaviest(target: &Target) -> u64 {
     match target {
         Target::Version(number) => *number,
         Target::Split(split) => split.heaviest(),

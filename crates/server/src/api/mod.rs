@@ -5,10 +5,14 @@ pub(crate) mod body;
 pub(crate) mod catalogue;
 pub(crate) mod chat;
 mod chunk;
+pub(crate) mod client_fill;
 mod completion;
 pub(crate) mod definitions;
 mod feed;
+pub(crate) mod langfuse;
+pub(crate) mod litellm;
 pub(crate) mod members;
+pub(crate) mod mlflow;
 pub(crate) mod openai;
 pub(crate) mod render;
 pub(crate) mod response;
@@ -23,6 +27,7 @@ use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
+use axum::routing::MethodRouter;
 use quillet_core::{ErrorCode, Map, Table};
 use quillet_prompt::{Absent, ToolFailure, Unused};
 use serde::Serialize;
@@ -30,6 +35,12 @@ use utoipa::ToSchema;
 
 use self::members::Unknown;
 use crate::error::{ApiError, problem};
+use crate::exchange::At;
+use crate::needs::Needs;
+
+/// A route for clients of another service: what it needs, its method, its path, and what makes its
+/// handler, which asks for the rights for the definition that the client names.
+pub(crate) type Door = (Needs, &'static str, &'static str, fn() -> MethodRouter<At>);
 
 /// The id in a path, percent-decoded. Ids hold dots and may hold anything else.
 #[derive(Debug)]

@@ -244,7 +244,7 @@ mod tests {
             .to_vec();
         let again = Split {
             salt: Some("s".to_owned()),
-            ..label.clone()
+            ..label
         };
         let salted: Vec<u64> = ["ada", "bob", "", "陈"]
             .map(|key| again.draw("x", key))

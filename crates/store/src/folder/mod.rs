@@ -39,7 +39,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::StoreOptions;
 use crate::changes::Hub;
-use beside::Beside;
+use book::Shelf;
 pub(crate) use place::kind_of;
 use place::{Roots, refused};
 use scan::{Document, Snapshot};
@@ -64,7 +64,7 @@ struct Folder {
     snapshot: ArcSwap<Result<Snapshot, String>>,
     /// Held while the folder is read or written, so that one looks at a time.
     looking: Mutex<()>,
-    beside: Beside,
+    shelf: Shelf,
     hub: Hub,
 }
 
@@ -132,7 +132,7 @@ impl Folder {
             max_versions: options.max_versions,
             snapshot: ArcSwap::from_pointee(Ok(snapshot)),
             looking: Mutex::new(()),
-            beside: Beside::default(),
+            shelf: Shelf::default(),
             hub: Hub::new(),
         }))
     }

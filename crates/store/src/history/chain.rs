@@ -360,7 +360,7 @@ mod tests {
             (one.clone(), Expect::Version(1), true),
             (one.clone(), Expect::Version(2), false),
             (content("raw"), Expect::Version(1), false),
-            (one.clone(), Expect::Digest(digest("1")), true),
+            (one, Expect::Digest(digest("1")), true),
             (content("raw"), Expect::Digest(digest("1")), false),
             (None, Expect::Version(1), false),
         ] {

@@ -77,8 +77,8 @@ impl Folder {
         work()
     }
 
-    /// Finishes what a process has left unfinished that was killed. The next writer does so as well,
-    /// if this one may not write here.
+    /// Finishes what a process has left unfinished that was killed. The next writer does so as
+    /// well, if this one may not write here.
     pub(super) fn finish_at_last(&self) {
         if let Err(error) = self.alone(false, || Ok(())) {
             tracing::debug!(%error, "the folder of histories cannot be written");

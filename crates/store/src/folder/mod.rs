@@ -8,8 +8,8 @@
 //! and scripts (`.ai.yaml`, `.ai.yml`).
 //!
 //! Histories rest beside it, in a folder of its name with `.history` behind it: a file
-//! `prompt/greet/hello.jsonl` for each definition, `labels/prompt/greet/hello.json`, which people may
-//! edit as well, and `log.jsonl`. It is there from the first version on.
+//! `prompt/greet/hello.jsonl` for each definition, `labels/prompt/greet/hello.json`, which people
+//! may edit as well, and `log.jsonl`. It is there from the first version on.
 
 mod beside;
 mod book;

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Actor, DefinitionError, Definitions, Right};
 
+/// The greatest number of a version that is taken from elsewhere: whole in every JSON reader, with
+/// room for those that follow.
+const MOST_NUMBER: u64 = 1 << 52;
+
 /// Versions that are fetched at once.
 const PAGE: usize = 100;
 
@@ -182,9 +186,14 @@ impl Definitions {
         let kind = kind.filter(|kind| kind.has_versions());
         let kind = kind.ok_or_else(|| wrong(format!("{:?} is no kind", exported.kind)))?;
         for kept in &exported.versions {
+            let number = kept.version.number;
+            if !(1..=MOST_NUMBER).contains(&number) {
+                return Err(wrong(format!(
+                    "version {number} is not from 1 to {MOST_NUMBER}"
+                )));
+            }
             let is = kept.content.as_ref().map(Content::digest);
             if is.is_some_and(|is| is != kept.version.digest) {
-                let number = kept.version.number;
                 return Err(wrong(format!(
                     "version {number} is not what its digest says"
                 )));

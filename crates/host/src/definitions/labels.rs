@@ -160,7 +160,8 @@ impl Definitions {
         if found.version.is_some() || self.history().is_err() {
             return Ok(found);
         }
-        self.take_note(kind, std::slice::from_ref(&found.key)).await?;
+        self.take_note(kind, std::slice::from_ref(&found.key))
+            .await?;
         self.find(kind, id, mark).await
     }
 

@@ -1,11 +1,10 @@
 //! The folder of histories beside the store's folder: one writer at a time, whatever process it is
 //! in, and the files of single histories.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use quillet_core::history::{Kept, Version};
 use quillet_core::store::{Key, Kind, StoreError, StoreErrorKind};
@@ -18,18 +17,6 @@ use crate::history::Chain;
 
 /// The file that a writer holds locked.
 const LOCK: &str = ".lock";
-
-/// Books that are remembered; all are forgotten when there are more.
-const MOST_BOOKS: usize = 4096;
-
-/// What this process knows of the folder.
-#[derive(Debug, Default)]
-pub(super) struct Beside {
-    /// Held by the one that writes.
-    writing: Mutex<()>,
-    /// As they were read.
-    books: Mutex<BTreeMap<(Kind, Key), Arc<Book>>>,
-}
 
 /// A history as it is now: what is in its file, and the file.
 pub(super) struct Opened {
@@ -78,7 +65,7 @@ impl Folder {
         make: bool,
         work: impl FnOnce() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let writing = &self.beside.writing;
+        let writing = &self.shelf.writing;
         let _one = writing.lock().unwrap_or_else(PoisonError::into_inner);
         if make {
             place::make_root(&self.roots.history)?;
@@ -90,8 +77,8 @@ impl Folder {
         work()
     }
 
-    /// Finishes what a process has left unfinished that was killed. The next writer does so as well,
-    /// if this one may not write here.
+    /// Finishes what a process has left unfinished that was killed. The next writer does so as
+    /// well, if this one may not write here.
     pub(super) fn finish_at_last(&self) {
         if let Err(error) = self.alone(false, || Ok(())) {
             tracing::debug!(%error, "the folder of histories cannot be written");
@@ -178,14 +165,12 @@ impl Folder {
         };
         let at = (kind, key.clone());
         let about = file.metadata().map_err(|error| broken(&name, &error))?;
-        let known = self.books(|books| books.get(&at).cloned());
-        let known = known.filter(|book| book.stamp == Stamp::of(&about));
-        let book = match known {
+        let book = match self.shelf.find(&at, Stamp::of(&about)) {
             Some(book) => book,
             None => {
                 let book = Book::read(&mut file, self.longest_line());
                 let book = Arc::new(book.map_err(|error| broken(&name, &error))?);
-                self.remember(at, book.clone());
+                self.shelf.keep(at, book.clone());
                 book
             }
         };
@@ -210,7 +195,8 @@ impl Folder {
         let added = lines::append(&path, text, kind == Kind::Database);
         let (at, about) = added.map_err(wrong)?;
         let now = Book::clone(&before).with(at, text, Stamp::of(&about));
-        self.remember((kind, key.clone()), Arc::new(now.map_err(wrong)?));
+        self.shelf
+            .keep((kind, key.clone()), Arc::new(now.map_err(wrong)?));
         Ok(())
     }
 
@@ -251,19 +237,5 @@ impl Folder {
     fn longest_line(&self) -> u64 {
         let most = u64::try_from(self.max_file_bytes).unwrap_or(u64::MAX);
         most.saturating_mul(12).saturating_add(1 << 20)
-    }
-
-    fn books<T>(&self, look: impl FnOnce(&mut BTreeMap<(Kind, Key), Arc<Book>>) -> T) -> T {
-        let books = &self.beside.books;
-        look(&mut books.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn remember(&self, at: (Kind, Key), book: Arc<Book>) {
-        self.books(|books| {
-            if books.len() >= MOST_BOOKS {
-                books.clear();
-            }
-            books.insert(at, book);
-        });
     }
 }

@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use quillet_core::history::{Content, Digest, Kept, Version};
+use quillet_core::store::{Key, Kind};
 use serde::{Deserialize, Serialize};
 
 use super::lines::{self, Backwards};
@@ -16,6 +18,9 @@ use crate::history::Chain;
 
 /// A file with fewer lines of dropped versions than these is left as it is.
 const FEWEST_DEAD: usize = 100;
+
+/// Books that are remembered; all are forgotten when there are more.
+const MOST_BOOKS: usize = 4096;
 
 /// One line of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -54,7 +59,7 @@ impl Stamp {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Book {
     /// Of the file as it was read.
-    pub(super) stamp: Stamp,
+    stamp: Stamp,
     /// The versions that are kept.
     pub(super) chain: Chain,
     /// How many lines are of versions that are not.
@@ -183,6 +188,32 @@ impl Book {
     /// once so many more are dropped.
     pub(super) fn is_worn(&self, more: usize) -> bool {
         self.dead + more > self.chain.versions().count().max(FEWEST_DEAD)
+    }
+}
+
+/// What a process knows of the histories in a folder.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    /// Held by the one that writes.
+    pub(super) writing: Mutex<()>,
+    /// As they were read.
+    books: Mutex<BTreeMap<(Kind, Key), Arc<Book>>>,
+}
+
+impl Shelf {
+    /// A book that was read from the same file.
+    pub(super) fn find(&self, at: &(Kind, Key), stamp: Stamp) -> Option<Arc<Book>> {
+        let books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        books.get(at).filter(|book| book.stamp == stamp).cloned()
+    }
+
+    /// Remembers a book.
+    pub(super) fn keep(&self, at: (Kind, Key), book: Arc<Book>) {
+        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        if books.len() >= MOST_BOOKS {
+            books.clear();
+        }
+        books.insert(at, book);
     }
 }
 

@@ -8,8 +8,8 @@
 //! and scripts (`.ai.yaml`, `.ai.yml`).
 //!
 //! Histories rest beside it, in a folder of its name with `.history` behind it: a file
-//! `prompt/greet/hello.jsonl` for each definition, `labels/prompt/greet/hello.json`, which people may
-//! edit as well, and `log.jsonl`. It is there from the first version on.
+//! `prompt/greet/hello.jsonl` for each definition, `labels/prompt/greet/hello.json`, which people
+//! may edit as well, and `log.jsonl`. It is there from the first version on.
 
 mod beside;
 mod book;
@@ -39,7 +39,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::StoreOptions;
 use crate::changes::Hub;
-use beside::Beside;
+use book::Shelf;
 pub use place::folders;
 pub(crate) use place::kind_of;
 use place::{Roots, refused};
@@ -66,7 +66,7 @@ struct Folder {
     snapshot: ArcSwap<Result<Snapshot, String>>,
     /// Held while the folder is read or written, so that one looks at a time.
     looking: Mutex<()>,
-    beside: Beside,
+    shelf: Shelf,
     hub: Hub,
 }
 
@@ -153,7 +153,7 @@ impl Folder {
             max_versions: options.max_versions,
             snapshot: ArcSwap::from_pointee(Ok(snapshot)),
             looking: Mutex::new(()),
-            beside: Beside::default(),
+            shelf: Shelf::default(),
             hub: Hub::new(),
         }))
     }

@@ -1,8 +1,8 @@
 //! What a commit is about to do, written down before it is done.
 //!
 //! A definition, its history and its labels are files of their own. A process may be killed between
-//! any two of them; whoever is the next to write finishes what the plan says then, so that all of it
-//! is done or nothing.
+//! any two of them; whoever is the next to write finishes what the plan says then, so that all of
+//! it is done or nothing.
 
 use std::path::Path;
 use std::sync::Arc;

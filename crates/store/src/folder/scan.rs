@@ -154,14 +154,12 @@ impl Scan {
         let stem = stem.to_string_lossy();
         for path in sorted(&folder) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let ends = name.strip_prefix(&*stem).map(|rest| rest.is_empty());
-            let is_function = || path.join(document::FOLDER_TEXT).is_file();
-            match ends {
-                Some(false) if !path.is_dir() => self.path(kind, &path, &prefix, 0),
-                Some(true) if kind == Kind::Prompt && is_function() => {
-                    self.path(kind, &path, &prefix, 0);
-                }
-                _ => {}
+            let is_file = document::form_of(kind, &name).is_some_and(|(of, _)| *of == *stem);
+            let is_function = kind == Kind::Prompt
+                && *name == *stem
+                && path.join(document::FOLDER_TEXT).is_file();
+            if is_function || (is_file && !path.is_dir()) {
+                self.path(kind, &path, &prefix, 0);
             }
         }
     }

@@ -60,8 +60,7 @@ impl Definitions {
             return Err(self.absent(kind, &key).await);
         }
         // It stands there, and nobody has taken note of it yet.
-        let keys = std::slice::from_ref(&key);
-        history.observe(kind, keys, STORE).await?;
+        self.take_note(kind, std::slice::from_ref(&key)).await?;
         Ok(history.versions(kind, &key, before, limit).await?)
     }
 

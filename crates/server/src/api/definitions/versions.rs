@@ -5,7 +5,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use quillet_core::history::Mark;
 use quillet_core::store::Kind;
-use quillet_host::definitions::{DefinitionError, Found, Side, readable, unified};
+use quillet_host::definitions::{DefinitionError, Found, readable, unified};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::{IntoParams, ToSchema};
@@ -139,13 +139,11 @@ pub(crate) async fn diff(
         None => before(&call, kind, &id, &to_found).await?,
     };
     let from_found = definitions.find(kind, &id, Some(&from)).await?;
-    let names = [&from, &to].map(|mark| format!("{id}@{mark}"));
-    let texts = [&from_found, &to_found].map(|found| readable(&found.content));
-    let side = |at: usize| Side {
-        name: &names[at],
-        text: &texts[at],
-    };
-    let text = unified(side(0), side(1));
+    let name = |mark: &Mark| format!("{id}@{mark}");
+    let text = unified(
+        (&name(&from), &readable(&from_found.content)),
+        (&name(&to), &readable(&to_found.content)),
+    );
     let mut response = text.into_response();
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, plain);

@@ -22,7 +22,7 @@ use crate::error::{Problem, problem};
 use crate::exchange::At;
 use crate::host::Hosts;
 use crate::metrics::Metrics;
-use crate::needs::{LABEL, Needs, READ, RENDER, WRITE};
+use crate::needs::{Door, LABEL, Needs, READ, RENDER, WRITE};
 use crate::row::Row;
 use crate::services::Services;
 use crate::{api, describe, health, mcp, openapi, sql};
@@ -140,7 +140,7 @@ const PROBE: &[Row] = &[
 
 /// The routes for clients of other services, whose shapes are described there and not in our
 /// document.
-const DOORS: [&[api::Door]; 3] = [
+const DOORS: [&[Door]; 3] = [
     api::langfuse::ROUTES,
     api::litellm::ROUTES,
     api::mlflow::ROUTES,

@@ -57,12 +57,24 @@ impl Definitions {
         actor: &Actor,
         kind: Kind,
         id: &str,
-        mut labels: impl Iterator<Item = &str>,
+        labels: impl Iterator<Item = &str>,
     ) -> Result<(), DefinitionError> {
+        let labels: Vec<&str> = labels.collect();
+        let mark = |(text, why): (&str, String)| DefinitionError::Mark {
+            text: text.to_owned(),
+            why,
+        };
+        let wrong = labels
+            .iter()
+            .find_map(|one| Some((*one, wrong_label(one)?)));
+        if let Some(wrong) = wrong {
+            return Err(mark(wrong));
+        }
         if actor.rights.has(Right::Promote, id) {
             return Ok(());
         }
         let protected = &self.options.protected_labels;
+        let mut labels = labels.into_iter();
         let Some(label) = labels.find(|label| protected.iter().any(|one| one == label)) else {
             return Ok(());
         };

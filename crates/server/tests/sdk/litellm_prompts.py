@@ -15,7 +15,7 @@ litellm.callbacks.append(manager)
 
 def ask(prompt_id, variables):
     answer = litellm.completion(
-        model="generic_prompt/openai/gpt-4o-mini", prompt_id=prompt_id,
+        model="generic_prompt/gpt-4o-mini", custom_llm_provider="openai", prompt_id=prompt_id,
         prompt_variables=variables, messages=[{"role": "user", "content": "More"}],
         api_base=f"{BASE}/v1", api_key="sk-admin",
     )
@@ -26,8 +26,14 @@ def ask(prompt_id, variables):
 asked = ask("greet.hello", {"name": "Ada"})
 said = [message["content"] for message in asked["messages"]]
 assert said == ["Hello Ada in go", "More"], said
-assert asked["model"].endswith("fake-a") and asked["temperature"] == 0.5, asked
+assert asked["model"] == "scripted-a", asked
 assert [one["content"] for one in ask("pmpt_hello@1", {"name": "Bob"})["messages"]][0] == "Hello Bob in go"
+
+model, messages, parameters = manager.get_chat_completion_prompt(
+    model="x", messages=[], non_default_params={}, prompt_id="greet.hello",
+    prompt_variables={"name": "Ada"}, dynamic_callback_params={},
+)
+assert (model, parameters["temperature"]) == ("scripted-a", 0.5), (model, parameters)
 
 try:
     manager.get_chat_completion_prompt(

@@ -247,8 +247,8 @@ mod tests {
 
     /// A field of bytes.
     fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-        let length = u8::try_from(bytes.len()).unwrap();
-        [&[number << 3 | 2, length][..], bytes].concat()
+        let (low, high) = (bytes.len() as u8 & 0x7F, (bytes.len() >> 7) as u8);
+        [&[number << 3 | 2, low | 0x80, high][..], bytes].concat()
     }
 
     fn attribute(key: &str, value: &[u8]) -> Vec<u8> {

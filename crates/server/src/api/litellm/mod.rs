@@ -14,11 +14,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::client_fill::{self, Said, Stored, Turn, View, Wish};
-use super::{Door, json};
+use super::json;
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 use crate::given::Params;
-use crate::needs::Needs;
+use crate::needs::{Door, Needs};
 
 /// The route, relative to the prefix of all routes.
 pub(crate) const ROUTES: &[Door] = &[(

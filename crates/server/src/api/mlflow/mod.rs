@@ -12,8 +12,7 @@ use axum::routing::{delete, get, post};
 use quillet_host::definitions::Right;
 
 pub(crate) use self::error::answer;
-use super::Door;
-use crate::needs::Needs;
+use crate::needs::{Door, Needs};
 
 /// The routes, relative to the prefix of all routes.
 pub(crate) const ROUTES: &[Door] = &[

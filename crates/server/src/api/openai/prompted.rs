@@ -136,6 +136,15 @@ impl Prompted {
         };
         match part {
             Some(ContentPart::Text { text }) => Ok(text.into()),
+            Some(ContentPart::File { file })
+                if file.file_data.is_none() && file.file_id.is_none() =>
+            {
+                let address = kind.replace("input_", "");
+                Err(wrong(
+                    place,
+                    &format!("{address}_url, file_data or file_id is wanted"),
+                ))
+            }
             Some(part) => {
                 let kind = kind.strip_prefix("input_");
                 let address = format!("{MEDIUM}{}", self.media.len());

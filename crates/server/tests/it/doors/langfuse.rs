@@ -14,7 +14,7 @@ async fn create(service: &Service, body: Value) -> Value {
 async fn what_is_written_comes_back_whole() {
     let service = open().await;
     let text = json!({"name": "a/b c", "prompt": "Hi {{ name }}, {{ \"x\": 1 }}", "labels": ["production", "production"],
-        "tags": ["t"], "config": {"model": "fake-b", "temperature": 0.25, "any": [null, {"x": 1}]},
+        "tags": ["t"], "config": {"model": "scripted-b", "temperature": 0.25, "any": [null, {"x": 1}]},
         "commitMessage": "first"});
     let created = create(&service, text.clone()).await;
     let read = service
@@ -65,7 +65,7 @@ async fn a_placeholder_takes_messages_when_this_server_renders() {
         let body = json!({"variables": {"mood": "kind", "question": "Why?", "history": history}});
         let path = "/api/v1/render/prompts/chat";
         let rendered = service.done("POST", path, &body.to_string()).await;
-        let messages = rendered["messages"].as_array().unwrap().iter();
+        let messages = rendered["rendered_prompt"].as_array().unwrap().iter();
         let said: Vec<&Value> = messages.map(|message| &message["content"]).collect();
         assert_eq!(json!(said), expected, "{rendered}");
     }
@@ -80,7 +80,7 @@ async fn definitions_of_others_are_filled_in_as_far_as_is_exact() {
     assert_eq!(read["prompt"], "Hello {{name}} in go");
     assert_eq!(
         read["config"],
-        json!({"model": "fake-a", "temperature": 0.5})
+        json!({"model": "scripted-a", "temperature": 0.5})
     );
     assert_eq!(read["labels"], json!(["latest"]));
     let refused = service
@@ -178,7 +178,7 @@ async fn a_version_that_was_deleted_is_used_by_nobody() {
     assert_eq!(latest["prompt"], "two");
     service.settled().await;
     let rendered = service.done("POST", "/api/v1/render/prompts/d", "{}").await;
-    assert_eq!(rendered["prompt"], "two", "{rendered}");
+    assert_eq!(rendered["rendered_prompt"], "two", "{rendered}");
     service
         .done("DELETE", &format!("{path}?label=one"), "")
         .await;

@@ -95,7 +95,7 @@ async fn every_door_gives_the_version_that_is_asked_for() {
         ("two {{x}}", "next"),
         ("three {{x}}", "spare"),
     ] {
-        let body = json!({"name": "story", "prompt": text, "labels": [label]});
+        let body = json!({"name": "story", "prompt": text, "labels": [label], "config": {"model": "scripted-a"}});
         service
             .done("POST", "/api/public/v2/prompts", &body.to_string())
             .await;

@@ -15,16 +15,21 @@ async fn the_prompt_s_model_and_options_apply_unless_the_request_says_otherwise(
     let service = open().await;
     let prompt = json!({"id": "pmpt_hello", "variables": {"name": "Ada"}});
     for (body, model, temperature, last) in [
-        (json!({"prompt": prompt}), "fake-a", 0.5, "Hello Ada in go"),
+        (
+            json!({"prompt": prompt}),
+            "scripted-a",
+            0.5,
+            "Hello Ada in go",
+        ),
         (
             json!({"prompt": prompt, "input": "More"}),
-            "fake-a",
+            "scripted-a",
             0.5,
             "More",
         ),
         (
-            json!({"prompt": prompt, "model": "fake-c", "temperature": 1.0}),
-            "fake-c",
+            json!({"prompt": prompt, "model": "scripted-c", "temperature": 1.0}),
+            "scripted-c",
             1.0,
             "Hello Ada in go",
         ),
@@ -43,7 +48,7 @@ async fn the_prompt_s_model_and_options_apply_unless_the_request_says_otherwise(
     let (asked, answer) = asked(&service, "/v1/chat/completions", body).await;
     assert_eq!(asked["messages"][0]["content"], "Hello Bob in go");
     assert_eq!(asked["messages"][1]["content"], "More");
-    assert_eq!(answer["model"], "fake-a");
+    assert_eq!(answer["model"], "scripted-a");
     assert!(asked.get("prompt_id").is_none(), "{asked}");
 }
 

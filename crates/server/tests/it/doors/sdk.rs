@@ -52,12 +52,12 @@ async fn run(sdks: &str, script: &str) {
 
 #[tokio::test]
 async fn langfuse_for_python() {
-    run("prompt-sdks", "langfuse.py").await;
+    run("prompt-sdks", "langfuse_prompts.py").await;
 }
 
 #[tokio::test]
 async fn langfuse_for_node() {
-    run("prompt-sdks", "langfuse.mjs").await;
+    run("prompt-sdks", "langfuse_prompts.mjs").await;
 }
 
 #[tokio::test]
@@ -72,10 +72,10 @@ async fn mlflow() {
 
 #[tokio::test]
 async fn openai_for_python() {
-    run("openai-sdks", "prompt.py").await;
+    run("openai-sdks", "openai_prompts.py").await;
 }
 
 #[tokio::test]
 async fn openai_for_node() {
-    run("openai-sdks", "prompt.mjs").await;
+    run("openai-sdks", "openai_prompts.mjs").await;
 }

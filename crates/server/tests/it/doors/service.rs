@@ -26,7 +26,7 @@ const ENTRIES: &[(Kind, &str, &str)] = &[
     (
         Kind::Prompt,
         "greet:hello",
-        r#"{"prompt":"Hello {{.variables.name}} in {{.vscode.lang}}","model":"fake-a",
+        r#"{"prompt":"Hello {{.variables.name}} in {{.vscode.lang}}","model":"scripted-a",
             "options":{"temperature":0.5},"aliases":["pmpt_hello"]}"#,
     ),
     (
@@ -37,7 +37,7 @@ const ENTRIES: &[(Kind, &str, &str)] = &[
     (
         Kind::Prompt,
         "look",
-        r#"{"messages":[{"role":"system","content":"Look."},{"role":"user","content":"{{.variables.question}} {{.variables.image}}"}],"model":"fake-a"}"#,
+        r#"{"messages":[{"role":"system","content":"Look."},{"role":"user","content":"{{.variables.question}} {{.variables.image}}"}],"model":"scripted-a"}"#,
     ),
 ];
 
@@ -101,13 +101,17 @@ pub(super) async fn open() -> Service {
     };
     let server = Server::bind(config, prompts.clone()).await.unwrap();
     let watched = prompts.clone();
-    Service {
+    let service = Service {
         address: server.local_addr(),
         provider,
         prompts,
         running: tokio::spawn(server.run(std::future::pending())),
         watching: tokio::spawn(async move { watched.watch().await }),
-    }
+    };
+    // What was there before becomes a version when somebody first asks for one.
+    let path = "/api/public/v2/prompts/greet.hello";
+    service.done("GET", path, "").await;
+    service
 }
 
 impl Service {

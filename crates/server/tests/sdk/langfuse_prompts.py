@@ -38,7 +38,7 @@ assert [one["content"] for one in compiled] == ["Be kind.", "Hello"], compiled
 # A prompt of ours, in another format and with a shared variable.
 greet = client.get_prompt("greet.hello")
 assert greet.compile(name="Ada") == "Hello Ada in go", greet.prompt
-assert greet.config["model"] == "fake-a"
+assert greet.config["model"] == "scripted-a"
 
 fallback = client.get_prompt("nobody", fallback="else {{x}}")
 assert fallback.is_fallback and fallback.compile(x=1) == "else 1"

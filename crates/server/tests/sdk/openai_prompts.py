@@ -16,12 +16,12 @@ def said(text):
 
 answer = client.responses.create(prompt=PROMPT)
 assert said(answer.output_text) == ["Hello Ada in go"], answer
-assert answer.model == "fake-a" and answer.prompt.id == "pmpt_hello", answer
+assert answer.model == "scripted-a" and answer.prompt.id == "pmpt_hello", answer
 assert answer.prompt.version == "1" and answer.prompt.variables == {"name": "Ada"}, answer
 
-answer = client.responses.create(prompt=PROMPT, input="More", model="fake-b")
+answer = client.responses.create(prompt=PROMPT, input="More", model="scripted-b")
 assert said(answer.output_text) == ["Hello Ada in go", "More"], answer
-assert json.loads(answer.output_text)["model"] == "fake-b"
+assert json.loads(answer.output_text)["model"] == "scripted-b"
 
 text, last = "", None
 for event in client.responses.create(prompt=PROMPT, input="More", stream=True):
@@ -30,7 +30,7 @@ for event in client.responses.create(prompt=PROMPT, input="More", stream=True):
     last = event
 assert said(text) == ["Hello Ada in go", "More"], text
 assert last.type == "response.completed" and last.response.prompt.id == "pmpt_hello", last
-with client.responses.stream(prompt=PROMPT, input="More", model="fake-b") as events:
+with client.responses.stream(prompt=PROMPT, input="More", model="scripted-b") as events:
     for _ in events:
         pass
     assert said(events.get_final_response().output_text) == ["Hello Ada in go", "More"]
@@ -40,7 +40,7 @@ answer = client.responses.create(prompt={"id": "look", "variables": {"question":
 assert said(answer.output_text)[1][1]["type"] == "image_url", answer
 
 chat = client.chat.completions.create(
-    model="fake-b", messages=[{"role": "user", "content": "More"}],
+    model="scripted-b", messages=[{"role": "user", "content": "More"}],
     extra_body={"prompt_id": "greet.hello", "prompt_label": "latest", "prompt_variables": {"name": "Bob"}},
 )
 assert said(chat.choices[0].message.content) == ["Hello Bob in go", "More"], chat

@@ -15,7 +15,7 @@ const said = (text) => JSON.parse(text).messages.map((message) => message.conten
 const answer = await client.responses.create({ prompt });
 assert.deepEqual(said(answer.output_text), ["Hello Ada in go"]);
 assert.deepEqual(answer.prompt, prompt);
-assert.equal(answer.model, "fake-a");
+assert.equal(answer.model, "scripted-a");
 
 let text = "";
 let last;

@@ -2,13 +2,8 @@
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
-use axum::routing::MethodRouter;
 use quillet_core::store::Kind;
 use quillet_host::definitions::Right;
-
-/// A route for clients of another service: what it needs, its method, its path, and what makes its
-/// handler, which asks for the rights for the definition that the client names.
-pub(crate) type Door = (Needs, &'static str, &'static str, fn() -> MethodRouter<At>);
 
 /// What a route needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,10 +15,11 @@ use serde_json::{Map, Value, json};
 
 use super::client_fill::{self, Said, Stored, Turn, View, Wish};
 use super::json;
+use crate::doors::Door;
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 use crate::given::Params;
-use crate::needs::{Door, Needs};
+use crate::needs::Needs;
 
 /// The route, relative to the prefix of all routes.
 pub(crate) const ROUTES: &[Door] = &[(

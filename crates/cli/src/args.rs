@@ -13,7 +13,7 @@ use quillet::settings::keys::Provider;
 use quillet::settings::{self, Flags, Setting};
 
 pub(crate) use history::{
-    Collect, Diff, Export, Import, Label, Labels, Log, Promote, Pull, Push, Remove, Rollback, Show,
+    Collect, Diff, Export, Label, Labels, Log, Promote, Pull, Push, Remove, Rollback, Show,
     Versions, Why,
 };
 pub(crate) use script::{Chats, Echo, Fmt, Lsp, Run, Test, With};

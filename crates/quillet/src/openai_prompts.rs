@@ -281,8 +281,9 @@ fn not_taken(source: &str, alias: &str, name: &str) -> Diagnostic {
 }
 
 fn contents(messages: &[Value]) -> impl Iterator<Item = &str> {
-    let content = |message| Value::as_str(&message["content"]);
-    messages.iter().filter_map(content)
+    messages
+        .iter()
+        .filter_map(|message| message["content"].as_str())
 }
 
 /// Texts that OpenAI took as they were, and that are no templates here.
@@ -307,6 +308,11 @@ fn unread(source: &str, alias: &str, messages: &[Value]) -> Vec<Diagnostic> {
     found.collect()
 }
 
+/// The name of a declared variable, which may stand alone or in an object.
+fn name_of(declared: &Value) -> Option<&str> {
+    declared.as_str().or_else(|| declared.get("name")?.as_str())
+}
+
 /// Variables that were declared, or given, and stand in no message.
 fn unused(
     source: &str,
@@ -316,10 +322,7 @@ fn unused(
 ) -> Vec<Diagnostic> {
     let names: Vec<&str> = match variables {
         Some(Value::Object(variables)) => variables.keys().map(String::as_str).collect(),
-        Some(Value::Array(names)) => {
-            let name = |name: &Value| name.as_str().or_else(|| name.get("name")?.as_str());
-            names.iter().filter_map(name).collect()
-        }
+        Some(Value::Array(names)) => names.iter().filter_map(name_of).collect(),
         _ => Vec::new(),
     };
     let used = |name: &str| {

@@ -345,10 +345,19 @@ pub(crate) struct Export {
 
 /// Brings histories in.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  quillet import prompts.jsonl        what `quillet export` has written
+  quillet import openai saved.json    prompts that were saved from OpenAI (docs/openai.md)
+
+What is here already is gone on with, so an import that broke off is begun again.")]
 pub(crate) struct Import {
-    /// A file that `quillet export` has written; - is standard input.
+    /// A file that `quillet export` has written; - is standard input. Or openai, and then a file of
+    /// prompts that were saved from OpenAI.
+    #[arg(value_name = "FILE|openai")]
+    pub(crate) first: String,
+    /// The file, behind openai.
     #[arg(value_name = "FILE")]
-    pub(crate) file: String,
+    pub(crate) second: Option<String>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -223,7 +223,7 @@ async fn add(given: Given<'_>, store: Arc<dyn Store>, config: &Settings) -> Resu
     let entry = Entry::new(key, text.as_str(), source::shown(source));
     let id = entry.key.id();
     let found = findings(&[(kind, entry)], store.clone(), config).await?;
-    refuse(&found, given.force, "--force")?;
+    refuse(&found, given.force, "--force writes it all the same")?;
     let write = Write {
         message: given.message,
         ..Write::new(kind, &id, text)

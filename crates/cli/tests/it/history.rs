@@ -804,3 +804,54 @@ fn a_terminal_gets_colours_and_obeys_nothing_of_a_text() {
     }
     assert!(terminal.child.wait().unwrap().success());
 }
+
+#[test]
+fn prompts_that_were_saved_from_openai_become_versions() {
+    let saved = serde_json::json!([
+        {"id": "pmpt_1", "name": "Weather", "version": "2", "instructions": "You know {{city}} well."},
+        {"id": "pmpt_1", "name": "Weather", "version": "1", "instructions": "You know {{city}}.", "owner": "x"},
+        {"id": "pmpt_2", "messages": [{"role": "user", "content": "Hi"}]},
+    ]);
+    let place = Place::new().with(&[
+        ("saved.json", saved.to_string().as_str()),
+        (
+            "bad.json",
+            r#"[{"id": "pmpt_1", "instructions": "x"}, {"instructions": "y"}]"#,
+        ),
+    ]);
+    let work = Work {
+        place: &place,
+        store: "sqlite:s.db",
+    };
+    work.run(&["import", "openai", "bad.json"])
+        .fails(3, &["bad.json", "prompt 2: it has no id"]);
+    work.run(&["prompt", "list"]).gives("");
+    let done = work.run(&["import", "openai", "saved.json"]);
+    assert_eq!(
+        (done.code, done.out.as_str()),
+        (
+            Some(0),
+            "prompt pmpt_2: 1 version\nprompt weather: 2 versions\n"
+        ),
+        "{done:?}"
+    );
+    assert!(
+        done.err.contains("the member \"owner\" is not taken over"),
+        "{done:?}"
+    );
+    assert_eq!(
+        work.versions("weather"),
+        [
+            "2 ada \"pmpt_1 version 2 of OpenAI\" latest",
+            "1 ada \"pmpt_1 version 1 of OpenAI\" "
+        ]
+    );
+    assert_eq!(
+        work.out(&["import", "openai", "saved.json"]),
+        "prompt pmpt_2: is here already\nprompt weather: is here already\n"
+    );
+    let rendered = work.out(&["render", "weather@1", "-D", "city=Paris"]);
+    assert!(rendered.contains("You know Paris."), "{rendered}");
+    work.run(&["import", "opanai", "saved.json"])
+        .fails(2, &["\"opanai\" is no form of files"]);
+}

@@ -89,7 +89,7 @@ fn with_text(entry: &Entry, found: Vec<Diagnostic>) -> Vec<Finding> {
 }
 
 /// Tells what was found; nothing is to be written while something is wrong, unless that is
-/// permitted. `mend` says how it is.
+/// permitted. `mend` says what the user can do.
 ///
 /// # Errors
 /// Something is wrong, and was told.
@@ -102,8 +102,6 @@ pub(crate) fn refuse(found: &[Finding], is_permitted: bool, mend: &str) -> Resul
     if is_permitted || !found.iter().any(Finding::is_error) {
         return Ok(());
     }
-    terminal::note(&format!(
-        "nothing was written; {mend} writes it all the same"
-    ));
+    terminal::note(&format!("nothing was written; {mend}"));
     Err(Failure::Said(Exit::Template))
 }

@@ -8,6 +8,7 @@ mod file;
 mod label;
 mod log;
 mod move_production;
+mod openai;
 mod pull;
 mod push;
 mod show;
@@ -36,6 +37,12 @@ pub(crate) async fn run(command: &Versions, config: &Settings) -> Result<(), Fai
         Versions::Rm(args) => collect::remove(args, &work).await,
         Versions::Gc(args) => collect::run(args, &work).await,
         Versions::Export(args) => transfer::export(args, &work).await,
-        Versions::Import(args) => transfer::import(args, &work).await,
+        Versions::Import(args) => match (args.first.as_str(), &args.second) {
+            (file, None) => transfer::import(file, &work).await,
+            ("openai", Some(file)) => openai::import(file, &work).await,
+            (form, Some(_)) => Err(Failure::Usage(format!(
+                "{form:?} is no form of files that are imported: openai is, and the lines of `quillet export` are without a word"
+            ))),
+        },
     }
 }

@@ -33,7 +33,7 @@ pub(super) async fn run(args: &Push, work: &Work<'_>) -> Result<(), Failure> {
     let kept = files.kept(work.config)?;
     let entries: Vec<(Kind, Entry)> = kept.iter().map(|it| (it.kind, it.entry.clone())).collect();
     let found = findings(&entries, work.store.clone(), work.config).await?;
-    refuse(&found, args.broken, "--broken")?;
+    refuse(&found, args.broken, "--broken writes it all the same")?;
     let pushed = kept.into_iter().map(|it| Pushed {
         kind: it.kind,
         key: it.entry.key,

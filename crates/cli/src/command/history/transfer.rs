@@ -8,7 +8,7 @@ use quillet_core::store::StoreErrorKind;
 use quillet_host::definitions::{DefinitionError, Exported};
 
 use super::work::Work;
-use crate::args::{Export, Import};
+use crate::args::Export;
 use crate::bar::Bar;
 use crate::failure::Failure;
 use crate::terminal;
@@ -86,8 +86,8 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// All lines are read before the first is brought in, so that a file with a bad one changes nothing.
-pub(super) async fn import(args: &Import, work: &Work<'_>) -> Result<(), Failure> {
-    let histories = read(&args.file)?;
+pub(super) async fn import(file: &str, work: &Work<'_>) -> Result<(), Failure> {
+    let histories = read(file)?;
     let total = histories.len();
     let bar = Bar::new();
     let (mut added, mut differ) = (0, 0);

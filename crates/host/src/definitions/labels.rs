@@ -1,6 +1,8 @@
 //! Moving labels: by hand, promoting, rolling back.
 
-use quillet_core::history::{Action, LabelMove, Labels, LogFilter, Mark, STORE, Target, Version};
+use quillet_core::history::{
+    Action, LabelMove, Labels, LogFilter, Mark, STORE, Target, Version, wrong_label,
+};
 use quillet_core::store::{Key, Kind};
 
 use super::{Actor, DefinitionError, Definitions, Found, Noted, Right};
@@ -76,6 +78,11 @@ impl Definitions {
             self.permit(actor, Right::Write, kind, id).await?;
         }
         self.may_label(actor, kind, id, [label].into_iter()).await?;
+        let wrong = match &relabel.wanted {
+            Wanted::Target(target) => target.wrong(),
+            Wanted::At(_) | Wanted::Nowhere => None,
+        };
+        can_be(label, wrong)?;
         let key = self.key(kind, id).await?;
         let to = match relabel.wanted {
             Wanted::Nowhere => None,
@@ -112,11 +119,18 @@ impl Definitions {
         id: &str,
         mark: &Mark,
     ) -> Result<(Found, Version), DefinitionError> {
-        let key = self.key(kind, id).await?;
-        if mark.is_latest() {
-            let keys = std::slice::from_ref(&key);
-            self.history()?.observe(kind, keys, STORE).await?;
+        match self.find(kind, id, Some(mark)).await {
+            Ok(found) => {
+                if let Some(version) = found.version.clone() {
+                    return Ok((found, version));
+                }
+            }
+            Err(DefinitionError::Version { .. }) => {}
+            Err(error) => return Err(error),
         }
+        let key = self.key(kind, id).await?;
+        let keys = std::slice::from_ref(&key);
+        self.history()?.observe(kind, keys, STORE).await?;
         let found = self.find(kind, id, Some(mark)).await?;
         let none = || DefinitionError::version(&key, &mark.to_string(), &[]);
         let version = found.version.clone().ok_or_else(none)?;
@@ -183,6 +197,13 @@ impl Definitions {
         let kept = kept.into_iter().flatten().next();
         Ok(kept.is_some_and(|kept| kept.content.is_some()))
     }
+}
+
+/// Nothing if a label can have that name, and nothing else is wrong with where it goes.
+pub(super) fn can_be(label: &str, wrong: Option<String>) -> Result<(), DefinitionError> {
+    let text = label.to_owned();
+    let wrong = wrong_label(label).or(wrong);
+    wrong.map_or(Ok(()), |why| Err(DefinitionError::Mark { text, why }))
 }
 
 /// Lines of the log, or versions, that are looked at for what was before.

@@ -7,6 +7,7 @@ use quillet_core::history::{Action, Commit, Committed, Content, Expect};
 use quillet_core::store::Kind;
 
 use super::check::is_broken;
+use super::labels::can_be;
 use super::{Actor, DefinitionError, Definitions, Noted, Right};
 
 /// A definition that somebody wants written.
@@ -69,6 +70,9 @@ impl Definitions {
         self.permit(actor, Right::Write, kind, id).await?;
         self.may_label(actor, kind, id, write.labels.iter().map(String::as_str))
             .await?;
+        for label in write.labels {
+            can_be(label, None)?;
+        }
         let key = self.key(kind, id).await?;
         let diagnostics = self.check(kind, &key, &write.content);
         if is_broken(&diagnostics) && !write.broken {

@@ -105,6 +105,12 @@ impl Definitions {
         }
         self.may_label(actor, kind, id, [label].into_iter()).await?;
         check_labels([label])?;
+        if let Wanted::Target(target) = &relabel.wanted
+            && let Some(why) = target.wrong()
+        {
+            let label = label.to_owned();
+            return Err(DefinitionError::LabelName { label, why });
+        }
         let key = self.key(kind, id).await?;
         let to = match relabel.wanted {
             Wanted::Nowhere => None,
@@ -193,7 +199,15 @@ impl Definitions {
         mark: &Mark,
     ) -> Result<(Found, Version), DefinitionError> {
         self.history()?;
-        let found = self.find_kept(kind, id, Some(mark)).await?;
+        let found = match self.find_kept(kind, id, Some(mark)).await {
+            // It may be the number of what somebody wrote a moment ago.
+            Err(DefinitionError::Version { .. }) => {
+                let key = self.key(kind, id).await?;
+                self.take_note(kind, std::slice::from_ref(&key)).await?;
+                self.find(kind, id, Some(mark)).await?
+            }
+            found => found?,
+        };
         let none = || DefinitionError::version(&found.key, &mark.to_string(), &[]);
         let version = found.version.clone().ok_or_else(none)?;
         Ok((found, version))

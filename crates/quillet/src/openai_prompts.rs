@@ -281,8 +281,8 @@ fn not_taken(source: &str, alias: &str, name: &str) -> Diagnostic {
 }
 
 fn contents(messages: &[Value]) -> impl Iterator<Item = &str> {
-    let content = |message| Value::as_str(&message["content"]);
-    messages.iter().filter_map(content)
+    let contents = messages.iter().map(|message| &message["content"]);
+    contents.filter_map(Value::as_str)
 }
 
 /// Texts that OpenAI took as they were, and that are no templates here.
@@ -317,8 +317,8 @@ fn unused(
     let names: Vec<&str> = match variables {
         Some(Value::Object(variables)) => variables.keys().map(String::as_str).collect(),
         Some(Value::Array(names)) => {
-            let name = |name: &Value| name.as_str().or_else(|| name.get("name")?.as_str());
-            names.iter().filter_map(name).collect()
+            let names = names.iter().map(|one| one.get("name").unwrap_or(one));
+            names.filter_map(Value::as_str).collect()
         }
         _ => Vec::new(),
     };

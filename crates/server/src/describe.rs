@@ -11,6 +11,9 @@ use crate::health;
 /// The name of the token in the document.
 const TOKEN: &str = "token";
 
+/// The same with its name before it.
+const PAIR: &str = "named_token";
+
 const EVENTS: &str = "text/event-stream";
 
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
@@ -19,11 +22,30 @@ const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 /// ends first.
 fn example(path: &str) -> Option<Value> {
     let named = json!({"variables": {"name": "Ada"}});
-    let ends: [(&str, Value); 16] = [
+    let ends: [(&str, Value); 21] = [
         ("/render/prompts/{id}", named.clone()),
         ("/prompts/{id}/render", named.clone()),
         ("/chat/prompts/{id}", named.clone()),
         ("/prompts/{id}/chat", named),
+        (
+            "/prompts/{id}",
+            json!({"userPrompt": "Hello {{.variables.name}}"}),
+        ),
+        (
+            "/tools/{id}",
+            json!({"type": "restful", "url": "http://127.0.0.1:9/", "method": "GET",
+                "parameters": {"type": "object", "properties": {}}}),
+        ),
+        (
+            "/extensions/{id}",
+            json!({"name": "greetings", "extensionType": "prompt", "contributes": {
+                "prompts": [{"name": "hello", "userPrompt": "Hello"}]}}),
+        ),
+        (
+            "/agents/{id}",
+            json!({"model": "mock", "instructions": "Be kind."}),
+        ),
+        ("/labels/{label}", json!({"version": "latest"})),
         (
             "/render",
             json!({"template": "Hello {{.variables.name}}", "variables": {"name": "Ada"}}),
@@ -88,9 +110,12 @@ pub(crate) fn complete(document: &mut Value, config: &ServerConfig) {
     if config.has_tokens() {
         document["components"]["securitySchemes"] = json!({TOKEN: {
             "type": "http", "scheme": "bearer",
-            "description": "One of the tokens in `server.tokens`.",
+            "description": "One of the tokens in `server.tokens`, or of a table `server.token.NAME`.",
+        }, PAIR: {
+            "type": "http", "scheme": "basic",
+            "description": "The name of a token and the token itself.",
         }});
-        document["security"] = json!([{TOKEN: []}]);
+        document["security"] = json!([{TOKEN: []}, {PAIR: []}]);
     }
     let schemas = document.pointer_mut("/components/schemas");
     let schemas = schemas.and_then(Value::as_object_mut).into_iter().flatten();
@@ -197,7 +222,10 @@ fn common(config: &ServerConfig, is_open: bool, has_body: bool) -> Vec<(u16, &'s
             400,
             "The request is malformed: its path, its header Host, `min_revision`, its body",
         ),
-        (403, "A name or a page that this server does not answer to"),
+        (
+            403,
+            "A name or a page that this server does not answer to; a right that is missing",
+        ),
         (405, "The path takes another method; Allow names it"),
         (415, "The body is encoded (Content-Encoding)"),
         (431, "The headers are larger than 64 KiB"),

@@ -37,7 +37,7 @@ pub enum ServerError {
     },
     /// Others could call without a token.
     #[error(
-        "{0} can be reached from other machines and no token is configured: set server.tokens, listen on 127.0.0.1, or say that this is meant with server.insecure"
+        "{0} can be reached from other machines and no token is configured: set server.tokens or server.token.NAME, listen on 127.0.0.1, or say that this is meant with server.insecure"
     )]
     Open(SocketAddr),
     /// The prefix is no path.

@@ -49,12 +49,18 @@ impl Definitions {
         limit: usize,
     ) -> Result<Vec<Version>, DefinitionError> {
         let key = self.key(kind, id).await?;
-        let versions = self.history()?.versions(kind, &key, before, limit).await?;
-        let unknown = versions.is_empty() && before.is_none();
-        if unknown && self.entry(kind, &key).await?.is_none() {
+        let history = self.history()?;
+        let versions = history.versions(kind, &key, before, limit).await?;
+        if !versions.is_empty() || before.is_some() {
+            return Ok(versions);
+        }
+        if self.entry(kind, &key).await?.is_none() {
             return Err(self.absent(kind, &key).await);
         }
-        Ok(versions)
+        // It stands there, and nobody has taken note of it yet.
+        let keys = std::slice::from_ref(&key);
+        history.observe(kind, keys, STORE).await?;
+        Ok(history.versions(kind, &key, before, limit).await?)
     }
 
     /// Lines of the log below a number, newest first.

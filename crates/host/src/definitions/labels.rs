@@ -1,7 +1,7 @@
 //! Moving labels: by hand, promoting, rolling back.
 
 use quillet_core::history::{
-    Action, LabelMove, Labels, LogFilter, Mark, STORE, Target, wrong_label,
+    Action, LabelMove, Labels, LogFilter, Mark, STORE, Target, Version, wrong_label,
 };
 use quillet_core::store::{Key, Kind};
 
@@ -138,35 +138,31 @@ impl Definitions {
         Ok(labels)
     }
 
-    /// The version that a mark names, as [`Definitions::find`]; what stands in the store and is no
-    /// version yet becomes one.
+    /// The number of the version that a mark names, which is kept now if it was not yet.
+    async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
+        let (_, version) = self.noted(kind, id, mark).await?;
+        Ok(version.number)
+    }
+
+    /// The version that a mark names, which is kept now if it was not yet.
     ///
     /// # Errors
-    /// As [`Definitions::find`].
-    pub async fn find_kept(
+    /// As [`Definitions::find`]; the store keeps no history.
+    pub async fn noted(
         &self,
         kind: Kind,
         id: &str,
-        mark: Option<&Mark>,
-    ) -> Result<Found, DefinitionError> {
-        let found = self.find(kind, id, mark).await?;
-        let Some(history) = self.store().history() else {
-            return Ok(found);
-        };
-        if found.version.is_some() {
-            return Ok(found);
+        mark: &Mark,
+    ) -> Result<(Found, Version), DefinitionError> {
+        let key = self.key(kind, id).await?;
+        if mark.is_latest() {
+            let keys = std::slice::from_ref(&key);
+            self.history()?.observe(kind, keys, STORE).await?;
         }
-        let keys = std::slice::from_ref(&found.key);
-        history.observe(kind, keys, STORE).await?;
-        self.find(kind, id, mark).await
-    }
-
-    /// The number of the version that a mark names, which is kept now if it was not yet.
-    async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
-        self.history()?;
-        let found = self.find_kept(kind, id, Some(mark)).await?;
-        let none = || DefinitionError::version(&found.key, &mark.to_string(), &[]);
-        Ok(found.version.as_ref().ok_or_else(none)?.number)
+        let found = self.find(kind, id, Some(mark)).await?;
+        let none = || DefinitionError::version(&key, &mark.to_string(), &[]);
+        let version = found.version.clone().ok_or_else(none)?;
+        Ok((found, version))
     }
 
     pub(super) async fn moved(

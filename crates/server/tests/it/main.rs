@@ -8,6 +8,7 @@ mod bad_input;
 mod chat;
 mod client;
 mod connections;
+mod definitions;
 mod description;
 mod doors;
 mod formats;

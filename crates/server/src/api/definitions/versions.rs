@@ -47,9 +47,9 @@ pub(crate) struct Versions {
 pub(crate) struct VersionDetail {
     /// The definition.
     id: String,
-    /// The version; absent where the store has taken no note of it yet.
+    /// The version.
     #[serde(flatten)]
-    version: Option<Shown>,
+    version: Shown,
     /// The definition as it was then; a text if it is no JSON.
     definition: Tree,
     /// The name of the file that it was read from, of a prompt file.
@@ -105,28 +105,18 @@ pub(crate) async fn list(
 ))]
 pub(crate) async fn get(call: Call, part: Part) -> Result<Response, ApiError> {
     let Part { kind, id, name } = part;
-    let (found, is_latest) = find(&call, kind, &id, &mark(&name)?).await?;
-    let shown = |version| Shown::new(version, &found.labels, is_latest);
+    let definitions = &call.app.definitions;
+    let (found, version) = definitions.noted(kind, &id, &mark(&name)?).await?;
+    let newest = definitions.versions(kind, &id, None, 1).await?;
+    let is_latest = newest.first().map(|newest| newest.number) == Some(version.number);
     let response = json(&VersionDetail {
         id,
-        version: found.version.as_ref().map(shown),
+        version: Shown::new(&version, &found.labels, is_latest),
         definition: tree(&found.content.text),
         file: found.content.file.to_string(),
     })?;
-    let number = found.version.map(|version| version.number);
-    Ok(marked(response, number, Some(&found.content.text)))
-}
-
-/// The version that a mark names, and whether it is the newest.
-async fn find(call: &Call, kind: Kind, id: &str, mark: &Mark) -> Result<(Found, bool), ApiError> {
-    let definitions = &call.app.definitions;
-    let found = definitions.find(kind, id, Some(mark)).await?;
-    let Some(version) = &found.version else {
-        return Ok((found, mark.is_latest()));
-    };
-    let newest = definitions.versions(kind, id, None, 1).await?;
-    let is_latest = newest.first().map(|newest| newest.number) == Some(version.number);
-    Ok((found, is_latest))
+    let text = &found.content.text;
+    Ok(marked(response, Some(version.number), Some(text)))
 }
 
 /// What is different between two versions, in the unified form of `diff -u`: each member of a

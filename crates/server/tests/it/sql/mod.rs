@@ -10,7 +10,7 @@ mod prompts;
 mod query;
 mod question;
 mod secrets;
-mod served;
+pub(crate) mod served;
 mod servers;
 mod shop;
 mod tools;

@@ -33,13 +33,13 @@ use crate::client::{self, Answer};
 use crate::test_agents::OneModel;
 
 /// What a test wants to be different.
-pub(super) struct Setup {
-    pub(super) config: ServerConfig,
-    pub(super) sql: SqlConfig,
-    pub(super) answers: Script,
-    pub(super) has_model: bool,
+pub(crate) struct Setup {
+    pub(crate) config: ServerConfig,
+    pub(crate) sql: SqlConfig,
+    pub(crate) answers: Script,
+    pub(crate) has_model: bool,
     /// What is in the store.
-    pub(super) entries: Vec<(Kind, &'static str, String)>,
+    pub(crate) entries: Vec<(Kind, &'static str, String)>,
 }
 
 impl Default for Setup {
@@ -66,7 +66,7 @@ impl Setup {
         }
     }
 
-    pub(super) async fn start(self) -> Served {
+    pub(crate) async fn start(self) -> Served {
         let provider = FakeProvider::start(self.answers);
         let models = Arc::new(models(&provider));
         let model: Arc<dyn ChatModel> = models.clone();
@@ -106,10 +106,12 @@ impl Setup {
                 ..self.sql
             },
         });
+        let services = Services::from(prompts.clone());
+        let definitions = services.definitions.clone();
         let services = Services {
             agents: Some(agents(&prompts, model)),
             databases: Some(databases.clone()),
-            ..Services::from(prompts.clone())
+            ..services
         };
         let server = Server::bind(self.config, services).await.unwrap();
         let openapi = serde_json::from_str(server.openapi()).unwrap();
@@ -121,6 +123,7 @@ impl Setup {
             openapi,
             running: vec![
                 tokio::spawn(async move { prompts.watch().await }),
+                tokio::spawn(async move { definitions.watch().await }),
                 tokio::spawn(async move { tools.follow().await }),
                 tokio::spawn(async move {
                     server.run(std::future::pending()).await;
@@ -167,11 +170,11 @@ fn models(provider: &FakeProvider) -> Models {
 }
 
 /// A running server.
-pub(super) struct Served {
-    pub(super) address: SocketAddr,
-    pub(super) provider: FakeProvider,
-    pub(super) store: Arc<dyn Store>,
-    pub(super) openapi: Value,
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
+    pub(crate) provider: FakeProvider,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) openapi: Value,
     running: Vec<JoinHandle<()>>,
 }
 
@@ -184,15 +187,15 @@ impl Drop for Served {
 }
 
 impl Served {
-    pub(super) async fn send(&self, method: &str, path: &str, body: &str) -> Answer {
+    pub(crate) async fn send(&self, method: &str, path: &str, body: &str) -> Answer {
         client::request(self.address, method, &path_of(path), &[], body).await
     }
 
-    pub(super) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, "").await
     }
 
-    pub(super) async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
         self.send("POST", path, &body.to_string()).await
     }
 

@@ -1,0 +1,72 @@
+//! Lists have what whoever asks may read.
+
+use serde_json::{Value, json};
+
+use super::place::start;
+
+#[tokio::test]
+async fn lists_show_what_may_be_read() {
+    let tokens = [
+        (
+            "some",
+            &["read greet.*", "read more.*", "render greet.*"] as &[&str],
+        ),
+        ("all", &["read", "render"]),
+    ];
+    let place = start(&tokens).await;
+    for (path, some, all) in [
+        (
+            "/api/prompts",
+            json!(["greet.hello", "more.a"]),
+            json!(["greet.hello", "more.a", "secret.plan"]),
+        ),
+        (
+            "/api/v1/tools",
+            json!(["greet.look"]),
+            json!(["greet.look", "secret.look"]),
+        ),
+        (
+            "/api/extensions",
+            json!(["greet.ext"]),
+            json!(["greet.ext"]),
+        ),
+        (
+            "/api/environs",
+            json!(["greet.lang"]),
+            json!(["greet.lang", "secret.lang"]),
+        ),
+        (
+            "/api/agents",
+            json!(["greet.helper"]),
+            json!(["greet.helper", "secret.helper"]),
+        ),
+    ] {
+        assert_eq!(place.ok("some", ("GET", path, "")).await, some, "{path}");
+        assert_eq!(place.ok("all", ("GET", path, "")).await, all, "{path}");
+        if path == "/api/agents" {
+            continue;
+        }
+        let path = format!("{path}?detail=true");
+        let detailed = place.ok("some", ("GET", &path, "")).await;
+        let ids = detailed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["id"].clone());
+        assert_eq!(ids.collect::<Value>(), some, "{path}");
+    }
+    let models = place.ok("some", ("GET", "/v1/models", "")).await;
+    let models = models.to_string();
+    assert!(models.contains("prompt/greet.hello") && models.contains("agent/greet.helper"));
+    assert!(!models.contains("secret"), "{models}");
+    for path in [
+        "/v1/models/prompt/secret.plan",
+        "/v1/models/agent%2Fsecret.helper",
+    ] {
+        assert_eq!(
+            place.send("some", ("GET", path, "")).await.status,
+            404,
+            "{path}"
+        );
+    }
+}

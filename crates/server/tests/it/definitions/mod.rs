@@ -1,0 +1,12 @@
+//! Definitions with their histories over HTTP: who may, what is written, what is kept of it.
+
+mod doors;
+mod ids;
+mod labels;
+mod lists;
+mod place;
+mod races;
+mod rights;
+mod versions;
+mod watch;
+mod writing;

@@ -1,0 +1,134 @@
+//! A server with named tokens over a store that keeps histories.
+
+use std::net::SocketAddr;
+
+use quillet_core::store::Kind;
+use quillet_fake_provider::{Script, Turn};
+use quillet_host::definitions::{Grant, Rights};
+use quillet_server::{NamedToken, ServerConfig};
+use serde_json::Value;
+
+use crate::client::{self, Answer};
+use crate::sql::served::{Served, Setup};
+
+/// What is in the store at first.
+const ENTRIES: &[(Kind, &str, &str)] = &[
+    (Kind::Environ, "greet:lang", r#""go""#),
+    (Kind::Environ, "secret:lang", r#""go""#),
+    (
+        Kind::Prompt,
+        "greet:hello",
+        r#"{"userPrompt":"Hello {{.variables.name}}"}"#,
+    ),
+    (Kind::Prompt, "secret:plan", r#"{"userPrompt":"The plan"}"#),
+    (
+        Kind::Tool,
+        "greet:look",
+        r#"{"parameters":{"type":"object"}}"#,
+    ),
+    (
+        Kind::Tool,
+        "secret:look",
+        r#"{"parameters":{"type":"object"}}"#,
+    ),
+    (
+        Kind::Extension,
+        "greet:ext",
+        r#"{"name":"more","extensionType":"prompt","contributes":{"prompts":[{"name":"a","userPrompt":"A"}]}}"#,
+    ),
+    (
+        Kind::Agent,
+        "greet:helper",
+        r#"{"instructions":"Be kind."}"#,
+    ),
+    (
+        Kind::Agent,
+        "secret:helper",
+        r#"{"instructions":"Be kind."}"#,
+    ),
+];
+
+/// A running server.
+pub(super) struct Place {
+    pub(super) served: Served,
+}
+
+/// A server whose tokens have these names and rights; without any, everybody may do everything.
+/// The secret of each is its name with `-secret` behind it.
+pub(super) async fn start(tokens: &[(&str, &[&str])]) -> Place {
+    let token = |(name, rights): &(&str, &[&str])| NamedToken {
+        name: (*name).to_owned(),
+        secret: format!("{name}-secret").into(),
+        rights: Rights::of(
+            rights
+                .iter()
+                .map(|text| Grant::parse(text).unwrap())
+                .collect(),
+        ),
+    };
+    let entries = ENTRIES.iter();
+    let entries = entries.map(|(kind, key, text)| (*kind, *key, (*text).to_owned()));
+    let setup = Setup {
+        config: ServerConfig {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            named_tokens: tokens.iter().map(token).collect(),
+            inline_templates: Some(true),
+            change_databases: Some(true),
+            ..ServerConfig::default()
+        },
+        answers: Script::turns([Turn::text(["Good."])]),
+        entries: entries.collect(),
+        ..Setup::default()
+    };
+    Place {
+        served: setup.start().await,
+    }
+}
+
+impl Place {
+    /// Sends a request as the owner of a token; as nobody where the name is empty.
+    pub(super) async fn send(&self, who: &str, request: (&str, &str, &str)) -> Answer {
+        self.send_with(who, request, &[]).await
+    }
+
+    pub(super) async fn send_with(
+        &self,
+        who: &str,
+        (method, path, body): (&str, &str, &str),
+        more: &[(&str, &str)],
+    ) -> Answer {
+        let token = format!("Bearer {who}-secret");
+        let mut headers = vec![
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", "2025-06-18"),
+        ];
+        if !more.iter().any(|(name, _)| *name == "content-type") {
+            headers.push(("content-type", "application/json"));
+        }
+        if !who.is_empty() {
+            headers.push(("authorization", &token));
+        }
+        headers.extend(more);
+        client::request(self.served.address, method, path, &headers, body).await
+    }
+
+    /// The JSON of an answer that has to be a success.
+    pub(super) async fn ok(&self, who: &str, request: (&str, &str, &str)) -> Value {
+        let answer = self.send(who, request).await;
+        assert!(answer.status < 300, "{request:?}: {answer:?}");
+        answer.json()
+    }
+
+    /// The lines of the log, newest first.
+    pub(super) async fn log(&self, who: &str, query: &str) -> Vec<Value> {
+        let path = format!("/api/v1/log{query}");
+        let log = self.ok(who, ("GET", &path, "")).await;
+        log["lines"].as_array().unwrap().clone()
+    }
+}
+
+/// Status and stable code of an answer.
+pub(super) fn code(answer: &Answer) -> (u16, String) {
+    let error = answer.json()["error"].clone();
+    (answer.status, error.as_str().unwrap_or_default().to_owned())
+}

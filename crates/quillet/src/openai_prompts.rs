@@ -281,9 +281,8 @@ fn not_taken(source: &str, alias: &str, name: &str) -> Diagnostic {
 }
 
 fn contents(messages: &[Value]) -> impl Iterator<Item = &str> {
-    messages
-        .iter()
-        .filter_map(|message| message["content"].as_str())
+    let contents = messages.iter().map(|message| &message["content"]);
+    contents.filter_map(Value::as_str)
 }
 
 /// Texts that OpenAI took as they were, and that are no templates here.
@@ -308,11 +307,6 @@ fn unread(source: &str, alias: &str, messages: &[Value]) -> Vec<Diagnostic> {
     found.collect()
 }
 
-/// The name of a declared variable, which may stand alone or in an object.
-fn name_of(declared: &Value) -> Option<&str> {
-    declared.as_str().or_else(|| declared.get("name")?.as_str())
-}
-
 /// Variables that were declared, or given, and stand in no message.
 fn unused(
     source: &str,
@@ -322,7 +316,10 @@ fn unused(
 ) -> Vec<Diagnostic> {
     let names: Vec<&str> = match variables {
         Some(Value::Object(variables)) => variables.keys().map(String::as_str).collect(),
-        Some(Value::Array(names)) => names.iter().filter_map(name_of).collect(),
+        Some(Value::Array(names)) => {
+            let names = names.iter().map(|one| one.get("name").unwrap_or(one));
+            names.filter_map(Value::as_str).collect()
+        }
         _ => Vec::new(),
     };
     let used = |name: &str| {

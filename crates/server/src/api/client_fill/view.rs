@@ -51,9 +51,7 @@ impl<'c> View<'c> {
     pub(crate) async fn of(call: &'c Call, id: &str) -> Result<Self, ApiError> {
         let definitions = &call.app.definitions;
         let latest = Mark::Label(LATEST.to_owned());
-        let newest = definitions
-            .find_kept(Kind::Prompt, id, Some(&latest))
-            .await?;
+        let (newest, _) = definitions.noted(Kind::Prompt, id, &latest).await?;
         let mut labels = newest.labels.clone();
         let hidden = labels.0.remove(HIDDEN);
         Ok(View {

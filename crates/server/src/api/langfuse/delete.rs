@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use quillet_core::ErrorCode;
 use quillet_core::history::{Expect, LabelMove, Split, Target};
 use quillet_core::store::Kind;
-use quillet_host::definitions::{Found, Write, heaviest};
+use quillet_host::definitions::{Found, Right, Write, heaviest};
 
 use super::answer;
 use super::read::Query;
@@ -23,6 +23,10 @@ pub(super) async fn delete(
 ) -> Result<Response, ApiError> {
     let wish = query.wish()?;
     let id = client_fill::known_id(&call, &name)?;
+    call.app
+        .definitions
+        .permit(&call.actor(), Right::Write, Kind::Prompt, &id)
+        .await?;
     let absent = |error: ApiError| match error.code() {
         ErrorCode::NotFound => problem(ErrorCode::NotFound, "Prompt not found"),
         _ => error,

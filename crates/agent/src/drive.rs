@@ -40,6 +40,7 @@ async fn drive(run: Run, events: Events) {
         run.parent_span.as_deref(),
         run.agent.as_deref(),
         run.model_name.as_deref(),
+        run.prompt.as_ref(),
     );
     let mut toolbox = Toolbox::new(run.tools, run.silent_exit, run.client_tools);
     toolbox.remember(&run.skills.available);

@@ -86,4 +86,4 @@ pub use drive::run;
 pub use emit::EventStream;
 pub use event::{AgentError, AgentEvent, CompactionReport, Ending, Outcome, Source};
 pub use permission::{BadPermissions, Permissions};
-pub use run::{Limits, Run, Skill, Skills, Window};
+pub use run::{Limits, PromptVersion, Run, Skill, Skills, Window};

@@ -109,6 +109,11 @@ impl Permissions {
         Ok(permissions)
     }
 
+    /// The patterns that allow.
+    pub fn allowed(&self) -> impl Iterator<Item = &str> {
+        self.allowed.iter().map(String::as_str)
+    }
+
     /// What is to be said of the patterns that match none of these names.
     #[must_use]
     pub fn doubts(&self, names: &[&str]) -> Vec<String> {

@@ -12,12 +12,23 @@ use quillet_core::trace::Tracer;
 use quillet_core::{BoxFuture, Message};
 use uuid::Uuid;
 
+/// Which version of which stored prompt was used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptVersion {
+    /// The id, with its mark if it had one.
+    pub id: String,
+    /// The number of the version, where it is known.
+    pub version: Option<u64>,
+}
+
 /// Everything that a run needs.
 pub struct Run {
     /// Id of the run, for logs and for the tools.
     pub id: Arc<str>,
     /// The agent's name, for traces.
     pub agent: Option<String>,
+    /// The stored prompt that its instructions are, for traces.
+    pub prompt: Option<PromptVersion>,
     /// The model.
     pub model: Arc<dyn ChatModel>,
     /// The model's name, as it is sent; the implementation's default where `None`.
@@ -61,6 +72,7 @@ impl Run {
             id: Uuid::new_v4().simple().to_string().into(),
             model,
             agent: None,
+            prompt: None,
             model_name: None,
             system: String::new(),
             history: Vec::new(),

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::answer::Partial;
 use crate::failure::Failure;
 use crate::scope::Scope;
-use crate::{CompactionReport, Ending, Outcome};
+use crate::{CompactionReport, Ending, Outcome, PromptVersion};
 
 /// Begins the span of a run.
 pub(crate) fn run(
@@ -20,6 +20,7 @@ pub(crate) fn run(
     parent: Option<&str>,
     agent: Option<&str>,
     model: Option<&str>,
+    prompt: Option<&PromptVersion>,
 ) -> OpenSpan {
     let name = agent.map_or("invoke_agent".to_owned(), |agent| {
         format!("invoke_agent {agent}")
@@ -31,6 +32,12 @@ pub(crate) fn run(
     }
     if let Some(model) = model {
         span.set("gen_ai.request.model", || model);
+    }
+    if let Some(prompt) = prompt {
+        span.set("gen_ai.prompt.name", || prompt.id.as_str());
+        if let Some(version) = prompt.version {
+            span.set("gen_ai.prompt.version", || version);
+        }
     }
     span
 }

@@ -233,6 +233,12 @@ errors! {
     /// The definition is broken, and nobody said that this is all right.
     HistoryBroken "history.broken" 422 Template no "mend what the diagnostics name, or write it with ?broken=allow";
 }
+"doors.md" {
+    /// A client that fills in variables itself asks for a prompt that cannot be given to it exactly.
+    DoorInexact "door.inexact" 422 Template no "mend what the message names, or let the server fill it in: `POST /api/render/prompts/ID`";
+    /// What a client of another prompt service sends does not fit, or wishes for what is not here.
+    DoorRequest "door.request" 400 _ no "send what the message asks for";
+}
 "install.md" {
     /// This build was made without the part.
     FeatureMissing "build.feature_missing" 501 Usage no "build with the feature that the message names, or take the released binary";

@@ -8,7 +8,7 @@
 //! let order = json::parse(r#"{"city": "Oslo", "items": [1, 2.50]}"#)?;
 //! let order = order.as_map().cloned().unwrap_or_default();
 //! assert_eq!(order.get("city").and_then(Value::as_str), Some("Oslo"));
-//! // Numbers are written as they were read.
+//! // Numbers are written in their shortest form.
 //! assert_eq!(json::to_string(order.get("items").unwrap()), "[1,2.5]");
 //! assert_eq!(Map::from([("name", "Ada")]).len(), 1);
 //! # Ok::<(), serde_json::Error>(())

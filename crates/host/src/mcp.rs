@@ -119,8 +119,9 @@ impl StoredOffer {
     /// else is read as JSON, and stays a text where it is none.
     fn typed(&self, name: &str, arguments: &Map) -> Map {
         let snapshot = self.service.catalogue().snapshot();
-        let definition = snapshot.prompts.get(name);
-        let entry = definition.and_then(|definition| definition.usable(Kind::Prompt).ok());
+        let definition = self.service.describe(&snapshot, name).ok();
+        let entry = definition.as_deref();
+        let entry = entry.and_then(|definition| definition.usable(Kind::Prompt).ok());
         let Some(entry) = entry else {
             return arguments.clone();
         };

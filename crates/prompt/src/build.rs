@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quillet_core::store::{Entry, Key, Kind};
 use quillet_core::tool::ToolBuilder;
 use quillet_core::{Diagnostic, Severity};
-use quillet_template::{CompileOptions, Source};
+use quillet_template::{CompileLimits, CompileOptions, Source};
 use serde_json::{Map as Object, Value as Tree};
 
 use crate::checked::Checked;
@@ -38,6 +38,8 @@ pub(crate) struct Candidate<'a> {
     pub(crate) read: Result<(&'a Prompt, &'a [Diagnostic]), &'a [Diagnostic]>,
     /// The prompt, if it can be shared.
     pub(crate) shared: Option<&'a Arc<Prompt>>,
+    /// The number of the version that it is, where that was chosen.
+    pub(crate) version: Option<u64>,
 }
 
 impl Builder {
@@ -52,6 +54,11 @@ impl Builder {
 
     pub(crate) fn with_outside(self, outside: Arc<dyn Outside>) -> Self {
         Builder { outside, ..self }
+    }
+
+    pub(crate) fn with_limits(mut self, limits: CompileLimits) -> Self {
+        self.compiler.limits = limits;
+        self
     }
 
     pub(crate) fn with_scripts(self, scripts: Arc<dyn ScriptReader>) -> Self {
@@ -165,6 +172,8 @@ impl Builder {
                             prompt,
                             origin: candidate.origin,
                             sources,
+                            version: candidate.version,
+                            drawn: false,
                         };
                         (State::Valid(entry), warnings.to_vec())
                     }

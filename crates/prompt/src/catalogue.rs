@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use quillet_core::Diagnostic;
+use quillet_core::history::{Labels, Target, label_key, labelled};
 use quillet_core::store::{
     Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
 };
 use quillet_core::tool::{Tool, ToolBuilder};
-use quillet_template::TemplateFactory;
+use quillet_template::{CompileLimits, TemplateFactory};
 use serde_json::{Map as Object, Value as Tree};
 use tokio::sync::Mutex;
 
@@ -24,10 +25,15 @@ use crate::follow::Asks;
 use crate::script::ScriptReader;
 use crate::snapshot::Snapshot;
 use crate::sources::SourceSet;
-use crate::stock::Stock;
+use crate::stock::{Contents, Stock};
+use crate::versions::{KeptPrompt, Marked, fetch};
 
-/// The kinds that are definitions; environs are values and are not loaded whole.
-pub(crate) const DEFINITIONS: [Kind; 3] = [Kind::Extension, Kind::Prompt, Kind::Tool];
+/// The kinds that are loaded whole; environs are values, and fetched when they are wanted. Labels
+/// come last: they are about prompts that are known then.
+pub(crate) const DEFINITIONS: [Kind; 4] = [Kind::Extension, Kind::Prompt, Kind::Tool, Kind::Label];
+
+/// How often versions that name versions are followed.
+const MOST_ROUNDS: usize = 8;
 
 /// How long to wait before loading again from a store that did not answer.
 const RETRY: Duration = Duration::from_millis(500);
@@ -45,6 +51,8 @@ pub struct Catalogue {
     /// Changes since the catalogue was made, for whoever follows first.
     first: First,
     asks: Asks,
+    /// What was put together for requests that name a version.
+    marked: Marked,
 }
 
 #[derive(Debug, Default)]
@@ -82,6 +90,7 @@ impl Catalogue {
             loaded: AtomicBool::new(false),
             first,
             asks: Asks::default(),
+            marked: Marked::default(),
         }
     }
 
@@ -91,6 +100,15 @@ impl Catalogue {
     pub fn with_outside(self, outside: Arc<dyn Outside>) -> Self {
         Catalogue {
             builder: self.builder.with_outside(outside),
+            ..self
+        }
+    }
+
+    /// The same with other bounds on the sources of a template.
+    #[must_use]
+    pub fn with_limits(self, limits: CompileLimits) -> Self {
+        Catalogue {
+            builder: self.builder.with_limits(limits),
             ..self
         }
     }
@@ -118,6 +136,14 @@ impl Catalogue {
 
     pub(crate) fn compiler(&self) -> &Compiler {
         self.builder.compiler()
+    }
+
+    pub(crate) fn builder(&self) -> &Builder {
+        &self.builder
+    }
+
+    pub(crate) fn marked(&self) -> &Marked {
+        &self.marked
     }
 
     /// The formats that prompts can be written in.
@@ -168,10 +194,16 @@ impl Catalogue {
 
     async fn reload(&self, kinds: &[Kind]) -> Result<(), StoreError> {
         let mut held = self.held.lock().await;
-        for kind in kinds {
-            let entries = self.store.load(*kind).await?;
+        let all = self.store.load_all(kinds).await?;
+        for (kind, entries) in kinds.iter().zip(all) {
             let before = self.snapshot.load_full();
-            let next = held.stock.replace(&self.builder, &before, *kind, entries);
+            let next = if *kind == Kind::Label {
+                let labels = self.all_labels(&held.stock, entries).await?;
+                held.stock.label(&self.builder, &before, labels)
+            } else {
+                held.stock.replace(&self.builder, &before, *kind, entries)
+            };
+            let next = self.pinned(&mut held.stock, next).await?;
             self.snapshot.store(Arc::new(next));
             held.loaded.insert(*kind);
         }
@@ -189,11 +221,106 @@ impl Catalogue {
             return self.reload(&[kind]).await;
         }
         let entries = self.store.entries(kind, keys).await?;
-        let changes = keys.iter().cloned().zip(entries).collect();
+        let changes = keys.iter().cloned().zip(entries);
         let before = self.snapshot.load_full();
-        let next = held.stock.change(&self.builder, &before, kind, changes);
+        let next = if kind == Kind::Label {
+            let labels = self.labels(changes).await?;
+            held.stock.label(&self.builder, &before, labels)
+        } else {
+            held.stock
+                .change(&self.builder, &before, kind, changes.collect())
+        };
+        let next = self.pinned(&mut held.stock, next).await?;
         self.snapshot.store(Arc::new(next));
         Ok(())
+    }
+
+    /// Labels of prompts as the store has them now; none for those that had some.
+    async fn all_labels(
+        &self,
+        stock: &Stock,
+        entries: Vec<Entry>,
+    ) -> Result<Vec<(Key, Labels, Contents)>, StoreError> {
+        let gone = stock.labelled().into_iter();
+        let gone = gone.map(|key| (label_key(Kind::Prompt, &key), None));
+        let mut all: BTreeMap<Key, Option<Entry>> = gone.collect();
+        all.extend(
+            entries
+                .into_iter()
+                .map(|entry| (entry.key.clone(), Some(entry))),
+        );
+        self.labels(all.into_iter()).await
+    }
+
+    /// Entries of labels, with what the versions hold that they name.
+    async fn labels(
+        &self,
+        entries: impl Iterator<Item = (Key, Option<Entry>)>,
+    ) -> Result<Vec<(Key, Labels, Contents)>, StoreError> {
+        let mut all = Vec::new();
+        for (place, entry) in entries {
+            let Some((Kind::Prompt, key)) = labelled(&place) else {
+                continue;
+            };
+            let text = entry.map(|entry| (entry.text.clone(), entry.problem));
+            let labels = match text {
+                None => Ok(Labels::default()),
+                Some((_, Some(problem))) => Err(problem.to_string()),
+                Some((text, None)) => Labels::parse(&text),
+            };
+            match labels {
+                Ok(labels) => all.push((key, labels)),
+                // What stood there goes on: no label at all would be another prompt for readers.
+                Err(why) => {
+                    tracing::warn!(%place, "labels cannot be read and stay as they were: {why}")
+                }
+            }
+        }
+        let numbers = |labels: &Labels| labels.0.values().flat_map(Target::numbers).collect();
+        let wanted = all.iter().flat_map(|(key, labels)| {
+            let numbers: BTreeSet<u64> = numbers(labels);
+            numbers.into_iter().map(|number| (key.clone(), number))
+        });
+        let wanted: Vec<(Key, u64)> = wanted.collect();
+        let kept = match self.store.history() {
+            Some(history) if !wanted.is_empty() => history.kept(Kind::Prompt, &wanted).await?,
+            _ => vec![None; wanted.len()],
+        };
+        let mut contents: BTreeMap<Key, Contents> = BTreeMap::new();
+        for ((key, number), kept) in wanted.into_iter().zip(kept) {
+            let content = kept.and_then(|kept| kept.content);
+            contents.entry(key).or_default().insert(number, content);
+        }
+        let with = |(key, labels)| {
+            let contents = contents.remove(&key).unwrap_or_default();
+            (key, labels, contents)
+        };
+        Ok(all.into_iter().map(with).collect())
+    }
+
+    /// The snapshot with the versions that templates name by number or digest.
+    async fn pinned(&self, stock: &mut Stock, mut next: Snapshot) -> Result<Snapshot, StoreError> {
+        for _ in 0..MOST_ROUNDS {
+            let wanted = stock.unpinned();
+            if wanted.is_empty() {
+                break;
+            }
+            let asked = wanted.iter();
+            let asked: Vec<_> = asked
+                .map(|pin| (next.key_of(&pin.id), pin.mark.clone()))
+                .collect();
+            let kept = fetch(&*self.store, &asked).await?;
+            let keys = asked.into_iter().map(|(key, _)| key);
+            let pins = wanted.into_iter().zip(keys).zip(kept);
+            let pins = pins.map(|((pin, key), kept)| {
+                let version =
+                    kept.and_then(|kept| KeptPrompt::of(&self.builder, &next, &pin.id, &key, kept));
+                (pin, version)
+            });
+            let pins = pins.collect();
+            next = stock.pin(&self.builder, &next, pins);
+        }
+        Ok(next)
     }
 
     /// Waits until everything that anybody wrote before this was called is in the snapshot.

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use quillet_core::Diagnostic;
-use quillet_template::{CompileError, CompileOptions, Source, Template, TemplateFactory};
+use quillet_template::{
+    CompileError, CompileLimits, CompileOptions, Source, Template, TemplateFactory,
+};
 
 use crate::definition::{Body, Prompt};
 use crate::parameters::Checks;
@@ -39,6 +41,7 @@ pub struct Compiled {
 #[derive(Debug)]
 pub(crate) struct Compiler {
     factory: TemplateFactory,
+    pub(crate) limits: CompileLimits,
     cache: Recent<SourceSet, Arc<Compiled>>,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -61,6 +64,7 @@ impl Compiler {
     pub(crate) fn new(factory: TemplateFactory, capacity: usize) -> Self {
         Compiler {
             factory,
+            limits: CompileLimits::default(),
             cache: Recent::new(capacity),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -108,6 +112,7 @@ impl Compiler {
             messages: prompt.messages,
             trusted: prompt.trusted.clone(),
             trusted_results: prompt.trusted_results,
+            limits: self.limits,
             ..CompileOptions::default()
         };
         let template = self.factory.compile(&prompt.format, &sources, &options)?;

@@ -12,6 +12,7 @@ use crate::error::Problem;
 use crate::options::chat_options;
 use crate::parameters::{Checks, Parameters};
 use crate::place::Place;
+use crate::placeholder;
 use crate::rich::{Rich, mark};
 use crate::script::{self, SCRIPT_FORMAT, StoredScript};
 
@@ -134,8 +135,9 @@ pub struct Prompt {
 
 /// Keys that a definition may have. Others are kept and reported, since a
 /// mistyped key is otherwise silent.
-const KEYS: [&str; 26] = [
+const KEYS: [&str; 27] = [
     "name",
+    "aliases",
     "displayName",
     "description",
     "messages",
@@ -196,7 +198,8 @@ impl Prompt {
                 errors.push(located("prompt.definition", source, text, key, message))
             })
         };
-        let body = keep(body(&object), "messages");
+        let mut rich = Vec::new();
+        let body = keep(body(&object, &mut rich), "messages");
         let parameters = Parameters::parse(object.get("parameters").unwrap_or(&Tree::Null));
         let missing = missing(object.get("missing"));
         let format = format(&object);
@@ -212,13 +215,14 @@ impl Prompt {
         let trusted_results = trusted_results.map_err(|message| keep(message, "trustedResults"));
         let model = optional_text(&object, "model").map_err(|message| keep(message, "model"));
         let options = options(&object).map_err(|message| keep(message, "options"));
+        let aliases = aliases(&object).map_err(|message| keep(message, "aliases"));
         let (Ok(body), Ok(parameters), Ok(missing), Ok(format)) =
             (body, parameters, missing, format)
         else {
             return Err(errors);
         };
-        let (Ok(messages), Ok(trusted), Ok(trusted_results), Ok(model), Ok(options)) =
-            (messages, trusted, trusted_results, model, options)
+        let (Ok(messages), Ok(trusted), Ok(trusted_results), Ok(model), Ok(options), Ok(_)) =
+            (messages, trusted, trusted_results, model, options, aliases)
         else {
             return Err(errors);
         };
@@ -232,7 +236,7 @@ impl Prompt {
             trusted,
             trusted_results,
             parameters,
-            rich: Vec::new(),
+            rich,
             model,
             options: Arc::new(options),
             metadata: Object::new(),
@@ -319,7 +323,7 @@ impl Prompt {
     }
 }
 
-fn body(object: &Object<String, Tree>) -> Result<Body, String> {
+fn body(object: &Object<String, Tree>, rich: &mut Vec<Rich>) -> Result<Body, String> {
     let text_keys: Vec<&str> = TEXT_KEYS
         .into_iter()
         .filter(|key| object.get(*key).is_some_and(|v| !v.is_null()))
@@ -336,8 +340,13 @@ fn body(object: &Object<String, Tree>) -> Result<Body, String> {
             _ => Err(format!("{key} must be a string")),
         },
         (Some(Tree::Array(items)), []) if !items.is_empty() => {
-            let messages: Result<Vec<_>, String> = items.iter().enumerate().map(message).collect();
-            Ok(Body::Messages(messages?))
+            let format = format(object).unwrap_or_default();
+            let items = items.iter().enumerate();
+            let messages = items.map(|(index, item)| match placeholder::name(item) {
+                Some(name) => placeholder::message(index, name, &format, rich),
+                None => message((index, item)),
+            });
+            Ok(Body::Messages(messages.collect::<Result<_, _>>()?))
         }
         (Some(_), []) => Err("messages must be a list of at least one {role, content}".into()),
     }
@@ -406,8 +415,20 @@ fn truth(object: &Object<String, Tree>, key: &str) -> Result<bool, String> {
     }
 }
 
+/// Other names of a prompt: those that it had elsewhere, such as `pmpt_…` of OpenAI.
+///
+/// # Errors
+/// They are no list of texts.
+pub(crate) fn aliases(object: &Object<String, Tree>) -> Result<Vec<String>, String> {
+    texts(object, "aliases", "names")
+}
+
 fn names(object: &Object<String, Tree>, key: &str) -> Result<Vec<String>, String> {
-    let wrong = || format!("{key} must be a list of names of variables");
+    texts(object, key, "names of variables")
+}
+
+fn texts(object: &Object<String, Tree>, key: &str, what: &str) -> Result<Vec<String>, String> {
+    let wrong = || format!("{key} must be a list of {what}");
     match object.get(key) {
         None | Some(Tree::Null) => Ok(Vec::new()),
         Some(Tree::Array(items)) => items
@@ -491,6 +512,20 @@ mod tests {
             (
                 r#"{"userPrompt":"a","options":{"temperature":"hot"}}"#,
                 Err("temperature"),
+            ),
+            (r#"{"userPrompt":"a","aliases":["pmpt_1"]}"#, Ok(1)),
+            (r#"{"userPrompt":"a","aliases":"b"}"#, Err("aliases must")),
+            (
+                r#"{"messages":[{"role":"user","content":"a"},{"type":"placeholder","name":"h"}]}"#,
+                Ok(2),
+            ),
+            (
+                r#"{"messages":[{"type":"placeholder","name":"a b"}]}"#,
+                Err("messages[0]"),
+            ),
+            (
+                r#"{"format":"new","messages":[{"type":"placeholder","name":"h"}]}"#,
+                Err("placeholder"),
             ),
             (
                 r#"{"userPrompt":"a","parameters":7}"#,

@@ -31,6 +31,9 @@ pub struct TemplateFacts {
     pub id: String,
     /// The revision of the definition as it is stored; of a template in the request, of its texts.
     pub version: String,
+    /// The number of the version, where a label or a mark has chosen one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
     /// Where it is stored: a file, a key. Nothing for one that came with the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,

@@ -101,6 +101,16 @@ impl<'a> ToolFunctions<'a> {
         made.map_err(CallError::new)
     }
 
+    /// A dry run calls no tool: what stands in for a failed call stands in for one that is not made,
+    /// so that templates may look into it.
+    async fn run_or_skip(&self, tool: &dyn Tool, arguments: Arguments) -> Value {
+        if self.dry {
+            tool.spec().default.clone().standing_in()
+        } else {
+            self.run(tool, arguments).await
+        }
+    }
+
     async fn run(&self, tool: &dyn Tool, arguments: Arguments) -> Value {
         let started = Instant::now();
         let attempted = self.attempt(tool, arguments).await;
@@ -175,11 +185,7 @@ impl Functions for ToolFunctions<'_> {
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         Box::pin(async move {
             if let Some(tool) = self.tool(name) {
-                return Ok(if self.dry {
-                    tool.spec().default.clone()
-                } else {
-                    self.run(tool.as_ref(), arguments).await
-                });
+                return Ok(self.run_or_skip(tool.as_ref(), arguments).await);
             }
             let Some(Value::Str(wanted)) = arguments.positional.first().cloned() else {
                 return Err(CallError::new(format!(
@@ -192,8 +198,7 @@ impl Functions for ToolFunctions<'_> {
                 return Ok(self.run(&script, arguments).await);
             }
             match self.tool(&wanted) {
-                Some(tool) if self.dry => Ok(tool.spec().default.clone()),
-                Some(tool) => Ok(self.run(tool.as_ref(), arguments).await),
+                Some(tool) => Ok(self.run_or_skip(tool.as_ref(), arguments).await),
                 None => Err(CallError::new(match self.snapshot.broken_tool(&wanted) {
                     Some(broken) => broken.to_string(),
                     None => format!("there is no tool {wanted:?}"),

@@ -1,6 +1,9 @@
 //! What a request gives to a prompt.
 
-use quillet_core::{Map, Message};
+use std::borrow::Cow;
+
+use quillet_core::history::Split;
+use quillet_core::{Map, Message, json};
 
 /// Where a conversation stands that the template has no place for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +34,14 @@ pub struct Input<'a> {
     pub explain: bool,
     /// Part of a dry run: no tool is called, and scripts run dry, too.
     pub dry: bool,
+    /// Whether the outcome is to say the number of the version that stands in the store, too, for
+    /// which its history is asked once
+    /// ([`RenderOutcome::version`](crate::RenderOutcome::version)).
+    pub numbered: bool,
+    /// Who asks, where the request says it: decides labels in shares by `user`.
+    pub user: Option<&'a str>,
+    /// The conversation that it is part of: decides labels in shares by `session`.
+    pub session: Option<&'a str>,
 }
 
 impl<'a> Input<'a> {
@@ -45,6 +56,32 @@ impl<'a> Input<'a> {
             depth: 0,
             explain: false,
             dry: false,
+            numbered: false,
+            user: None,
+            session: None,
+        }
+    }
+
+    /// The key of this request that decides a label in shares. A request that has nothing of the
+    /// name is drawn by its id, which no other has.
+    #[must_use]
+    pub fn draws_by(&self, split: &Split) -> Cow<'a, str> {
+        let by = split.by.as_deref();
+        let said = match by {
+            Some("user") => self.user,
+            Some("session") => self.session,
+            _ => None,
+        };
+        if let Some(said) = said {
+            return Cow::Borrowed(said);
+        }
+        let value = by.and_then(|by| self.variables.get(by));
+        match value {
+            None => Cow::Borrowed(self.request_id),
+            Some(value) => match value.as_str() {
+                Some(text) => Cow::Owned(text.to_owned()),
+                None => Cow::Owned(json::to_string(value)),
+            },
         }
     }
 }

@@ -53,8 +53,10 @@ mod names;
 mod options;
 mod parameters;
 mod place;
+mod placeholder;
 mod recent;
 mod referred;
+mod residual;
 mod revision;
 mod rich;
 mod script;
@@ -68,6 +70,7 @@ mod tool;
 mod tool_stock;
 mod usage;
 mod variables;
+mod versions;
 
 pub use catalogue::Catalogue;
 pub use checked::Checked;
@@ -81,6 +84,7 @@ pub use messages::RenderedPrompt;
 pub use names::{Absent, Names, Unused};
 pub use parameters::Parameters;
 pub use place::{Place, Standing};
+pub use residual::{Notation, Residual, ResidualError, ResidualMessage, residual};
 pub use revision::Revision;
 pub use script::{
     DryRun, Enforced, SCRIPT_FORMAT, ScriptEvent, ScriptFailure, ScriptJob, ScriptOutcome,

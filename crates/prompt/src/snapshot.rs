@@ -2,6 +2,7 @@
 //! diagnostics. It never changes, so a request that holds one sees the same store from start to
 //! end.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use quillet_core::store::{Key, Kind};
@@ -17,6 +18,7 @@ use crate::revision::Revision;
 use crate::script::StoredScript;
 use crate::sources::SourceSet;
 use crate::table::Table;
+use crate::versions::{KeptPrompt, Labelled};
 
 /// Where a prompt comes from: registered directly, or part of an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -123,6 +125,10 @@ pub struct PromptEntry {
     /// Direct or from an extension.
     pub origin: Origin,
     pub(crate) sources: Arc<SourceSet>,
+    /// The number of the version that it is, where a label or a mark has chosen one.
+    pub version: Option<u64>,
+    /// Whether a label in shares takes part, so that requests get different versions.
+    pub(crate) drawn: bool,
 }
 
 impl PromptEntry {
@@ -186,6 +192,20 @@ pub struct Snapshot {
     pub tools: Table<Arc<Definition<ToolEntry>>>,
     /// Tools by function name.
     pub functions: Table<Arc<dyn Tool>>,
+    /// Prompts that have labels, by id.
+    pub(crate) labelled: Table<Arc<Labelled>>,
+    /// Versions that templates name by number or digest, by id with mark.
+    pub(crate) pinned: Table<Arc<KeptPrompt>>,
+    /// Where prompts are whose key or folder does not follow from the id, by id.
+    pub(crate) places: Table<Placed>,
+}
+
+/// Where a prompt is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub(crate) key: Key,
+    /// The folder of its file.
+    pub(crate) folder: Option<Arc<Path>>,
 }
 
 impl Snapshot {
@@ -194,7 +214,14 @@ impl Snapshot {
     /// # Errors
     /// There is none.
     pub fn prompt(&self, id: &str) -> Result<&Definition<PromptEntry>, ServiceError> {
-        find(&self.prompts, Kind::Prompt, id).map_err(|error| match error {
+        let found = self.prompts.get(id);
+        found.map(AsRef::as_ref).ok_or_else(|| self.no_prompt(id))
+    }
+
+    /// The error of a prompt that is not there.
+    pub(crate) fn no_prompt(&self, id: &str) -> ServiceError {
+        let known = self.prompts.keys().map(AsRef::as_ref);
+        match ServiceError::not_found(Kind::Prompt, id, known) {
             ServiceError::NotFound {
                 kind, id, nearest, ..
             } => ServiceError::NotFound {
@@ -204,7 +231,20 @@ impl Snapshot {
                 nearest,
             },
             other => other,
-        })
+        }
+    }
+
+    /// The key that a prompt is stored under.
+    pub(crate) fn key_of(&self, id: &str) -> Key {
+        match self.places.get(id) {
+            Some(placed) => placed.key.clone(),
+            None => Key::new(id.replace('.', ":")),
+        }
+    }
+
+    /// The folder that a prompt's file is in.
+    pub(crate) fn folder_of(&self, id: &str) -> Option<&Arc<Path>> {
+        self.places.get(id)?.folder.as_ref()
     }
 
     /// The extension that would provide a prompt of that id if it were not broken.

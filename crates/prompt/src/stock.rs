@@ -4,11 +4,13 @@
 //! changes, and a prompt is put together again when its own definition changes or one that it
 //! looked for, found or not. Which those are is written down while its templates are resolved.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use quillet_core::history::{Content, Labels, Mark, PRODUCTION, Target};
 use quillet_core::store::{Entry, Key, Kind};
 use quillet_core::tool::Tool;
 use smallvec::SmallVec;
@@ -17,9 +19,15 @@ use crate::build::{Builder, Candidate, is_file, path};
 use crate::checked::Checked;
 use crate::definition::Prompt;
 use crate::shelf::{Prompts, Shelf};
-use crate::snapshot::{Definition, Origin, Snapshot, State};
+use crate::snapshot::{Definition, Origin, Placed, Snapshot, State};
 use crate::table::Table;
 use crate::tool_stock::{Changed, ToolStock};
+use crate::versions::{KeptPrompt, Labelled, Pin};
+
+/// Versions by number.
+type Kepts = BTreeMap<u64, Arc<KeptPrompt>>;
+/// What versions hold, by number; `None` for one that is not there.
+pub(crate) type Contents = BTreeMap<u64, Option<Content>>;
 
 /// The entries of a store, and what follows from which of them.
 #[derive(Debug, Default)]
@@ -38,6 +46,13 @@ pub(crate) struct Stock {
     files: BTreeSet<(Arc<str>, Key)>,
     /// Files that are data of others and no prompts gone wrong.
     data: BTreeSet<(Arc<str>, Key)>,
+    /// Labels of prompts, by id, with the versions that they name.
+    labels: BTreeMap<Arc<str>, (Labels, Kepts)>,
+    /// Versions that templates name by number or digest, by id with mark; `None` for one that is
+    /// not there.
+    pinned: BTreeMap<Arc<str>, Option<Arc<KeptPrompt>>>,
+    /// Those that were not looked for yet.
+    unpinned: BTreeSet<Pin>,
     pub(crate) tools: ToolStock,
 }
 
@@ -86,7 +101,106 @@ impl Stock {
                     touched.prompts.extend(self.put_prompt(builder, key, entry));
                 }
             }
+            // Labels come with the versions that they name: see `label`.
             Kind::Environ | Kind::Agent | Kind::Database | Kind::Label => {}
+        }
+        self.make(builder, &mut next, touched);
+        next
+    }
+
+    /// The snapshot when the labels of prompts are these, each with the versions that they name;
+    /// empty ones are none.
+    pub(crate) fn label(
+        &mut self,
+        builder: &Builder,
+        before: &Snapshot,
+        labels: Vec<(Key, Labels, Contents)>,
+    ) -> Snapshot {
+        let mut next = before.clone();
+        let mut touched = Touched::default();
+        for (key, labels, contents) in labels {
+            let id = self.id_of(&key);
+            if labels.0.is_empty() {
+                self.labels.remove(&id);
+            } else {
+                let versions = self.read_versions(builder, &next, &id, &key, contents);
+                self.labels.insert(id.clone(), (labels, versions));
+            }
+            touched.prompts.insert(id);
+        }
+        self.make(builder, &mut next, touched);
+        next
+    }
+
+    fn read_versions(
+        &self,
+        builder: &Builder,
+        next: &Snapshot,
+        id: &Arc<str>,
+        key: &Key,
+        contents: Contents,
+    ) -> Kepts {
+        let known = self.labels.get(id).map(|(_, versions)| versions);
+        let placed = next.places.get(id);
+        let folder = placed.and_then(|placed| placed.folder.as_ref());
+        let now = self.direct.get(id).and_then(|same| same.last());
+        let origin = now.map_or_else(|| id.clone(), |direct| direct.origin.clone());
+        let read = |(number, content): (u64, Option<Content>)| {
+            let again = known
+                .and_then(|known| known.get(&number))
+                .filter(|it| it.read.is_ok());
+            let version = match (again, content) {
+                (Some(version), _) => version.clone(),
+                (None, Some(content)) => {
+                    let place = (&origin, folder);
+                    Arc::new(KeptPrompt::read(builder, id, key, place, number, content))
+                }
+                (None, None) => Arc::new(KeptPrompt::absent(id, &origin, number)),
+            };
+            (number, version)
+        };
+        contents.into_iter().map(read).collect()
+    }
+
+    /// The keys of the prompts that have labels.
+    pub(crate) fn labelled(&self) -> Vec<Key> {
+        let key = |id: &Arc<str>| {
+            let direct = self.direct.get(id).and_then(|same| same.last());
+            direct.map_or_else(
+                || Key::new(id.replace('.', ":")),
+                |direct| direct.key.clone(),
+            )
+        };
+        self.labels.keys().map(key).collect()
+    }
+
+    /// Versions that templates name and that were not looked for yet.
+    pub(crate) fn unpinned(&self) -> Vec<Pin> {
+        let pins = self.unpinned.iter();
+        pins.filter(|pin| self.direct.contains_key(&pin.id))
+            .cloned()
+            .collect()
+    }
+
+    /// The snapshot with versions that templates name.
+    pub(crate) fn pin(
+        &mut self,
+        builder: &Builder,
+        before: &Snapshot,
+        pins: Vec<(Pin, Option<KeptPrompt>)>,
+    ) -> Snapshot {
+        let mut next = before.clone();
+        let mut touched = Touched::default();
+        for (pin, version) in pins {
+            let id: Arc<str> = format!("{}@{}", pin.id, pin.mark).into();
+            let version = version.map(Arc::new);
+            if let Some(version) = &version {
+                next.pinned.insert(id.clone(), version.clone());
+            }
+            self.pinned.insert(id.clone(), version);
+            self.unpinned.remove(&pin);
+            let seekers = self.seekers.get(&id).into_iter().flatten();
+            touched.prompts.extend(seekers.cloned());
         }
         self.make(builder, &mut next, touched);
         next
@@ -174,6 +288,15 @@ impl Stock {
         }
     }
 
+    /// The id of a key, shared with the prompt that has it.
+    fn id_of(&self, key: &Key) -> Arc<str> {
+        let id = key.id();
+        match self.direct.get_key_value(&id) {
+            Some((id, _)) => id.clone(),
+            None => id.into(),
+        }
+    }
+
     /// Takes note of a prompt; gives the ids that this touches.
     fn put_prompt(
         &mut self,
@@ -181,11 +304,7 @@ impl Stock {
         key: Key,
         entry: Option<Entry>,
     ) -> Option<Arc<str>> {
-        let id = key.id();
-        let id = match self.direct.get_key_value(&id) {
-            Some((id, _)) => id.clone(),
-            None => id.into(),
-        };
+        let id = self.id_of(&key);
         let at = (id.clone(), key);
         self.files.remove(&at);
         self.data.remove(&at);
@@ -244,6 +363,14 @@ impl Stock {
         for id in std::mem::take(&mut touched.extensions) {
             touched.prompts.extend(self.make_extension(next, id));
         }
+        // A version that was not there may be there now.
+        let marked = touched.prompts.iter().flat_map(|id| self.marked(id));
+        let marked: Vec<Arc<str>> = marked.collect();
+        for id in marked {
+            if let Some(None) = self.pinned.get(&id) {
+                self.pinned.remove(&id);
+            }
+        }
         let all = self.followers(next, &touched.prompts);
         for id in all {
             self.make_prompt(builder, next, id);
@@ -286,6 +413,9 @@ impl Stock {
         let mut all = touched.clone();
         for id in touched {
             all.extend(self.seekers.get(id).into_iter().flatten().cloned());
+            for marked in self.marked(id) {
+                all.extend(self.seekers.get(&marked).into_iter().flatten().cloned());
+            }
             // `a._b` takes part in every prompt beside it: in `a.c`, not in `a.c.d`.
             for (at, _) in id.match_indices("._") {
                 let Some(folder) = id.get(..=at) else {
@@ -299,7 +429,50 @@ impl Stock {
         all
     }
 
+    /// The ids with marks by which a prompt was looked for.
+    fn marked(&self, id: &str) -> Vec<Arc<str>> {
+        let begin = format!("{id}@");
+        let from = (Bound::Included(begin.as_str()), Bound::Unbounded);
+        let marked = self.seekers.range::<str, _>(from).map(|(other, _)| other);
+        let marked = marked.take_while(|other| other.starts_with(&begin));
+        marked.cloned().collect()
+    }
+
+    /// What the snapshot says of a prompt's labels and of where it is.
+    fn describe(&self, next: &mut Snapshot, id: &Arc<str>) {
+        let direct = self.direct.get(id).and_then(|same| same.last());
+        let Some(direct) = direct else {
+            next.labelled.remove(id);
+            next.places.remove(id);
+            return;
+        };
+        let placed = Placed {
+            key: direct.key.clone(),
+            folder: direct.entry.as_ref().and_then(|entry| entry.folder.clone()),
+        };
+        let is_usual = placed.folder.is_none()
+            && placed.key.as_str().replace(':', ".") == **id
+            && !placed.key.as_str().contains('.');
+        if is_usual {
+            next.places.remove(id);
+        } else {
+            next.places.insert(id.clone(), placed);
+        }
+        match self.labels.get(id) {
+            None => drop(next.labelled.remove(id)),
+            Some((labels, versions)) => {
+                let labelled = Labelled {
+                    labels: labels.clone(),
+                    versions: versions.clone(),
+                    latest: Arc::new(direct.kept()),
+                };
+                next.labelled.insert(id.clone(), Arc::new(labelled));
+            }
+        }
+    }
+
     fn make_prompt(&mut self, builder: &Builder, next: &mut Snapshot, id: Arc<str>) {
+        self.describe(next, &id);
         for other in self.sought.remove(&id).unwrap_or_default() {
             if let Some(seekers) = self.seekers.get_mut(&other) {
                 seekers.remove(&id);
@@ -311,17 +484,25 @@ impl Stock {
         let known = Known {
             stock: self,
             snapshot: next,
+            drawn: Cell::new(false),
         };
         let Some(candidate) = known.candidate(&id) else {
             next.prompts.remove(&id);
             return;
         };
         let shelf = Shelf::new(&known);
-        let made = Arc::new(builder.prompt(&id, &candidate, &shelf));
+        let mut made = builder.prompt(&id, &candidate, &shelf);
         let sought = shelf.into_sought();
+        if let State::Valid(entry) = &mut made.state {
+            entry.drawn = known.drawn.get();
+        }
+        let made = Arc::new(made);
         for other in &sought {
             let seekers = self.seekers.entry(other.clone()).or_default();
             seekers.insert(id.clone());
+            if other.contains('@') && !self.pinned.contains_key(other) {
+                self.unpinned.extend(Pin::of(other));
+            }
         }
         if !sought.is_empty() {
             self.sought.insert(id.clone(), sought);
@@ -406,6 +587,16 @@ impl Direct {
         }
     }
 
+    /// As a version without a number.
+    fn kept(&self) -> KeptPrompt {
+        KeptPrompt {
+            number: None,
+            origin: self.origin.clone(),
+            text: self.text.clone(),
+            read: self.read.clone(),
+        }
+    }
+
     fn is_data(&self, referred: &BTreeSet<PathBuf>) -> bool {
         let own = self.entry.as_deref().and_then(path);
         self.read.is_err() && own.is_some_and(|own| referred.contains(&own))
@@ -415,14 +606,60 @@ impl Direct {
 /// The prompts that there are, valid or not.
 struct Known<'a> {
     stock: &'a Stock,
-    /// With the extensions of now.
+    /// With the extensions of now, and with the labels of those that were made before.
     snapshot: &'a Snapshot,
+    /// Whether a label in shares was met.
+    drawn: Cell<bool>,
 }
 
 impl<'a> Known<'a> {
-    /// Those registered by themselves win over those of extensions; of these the first by the
-    /// extension's id.
+    /// What an id leads to, with a mark or without.
     fn candidate(&self, id: &str) -> Option<Candidate<'a>> {
+        if let Some(usual) = self.usual(id) {
+            return Some(usual);
+        }
+        let (base, mark) = Mark::divide(id)?;
+        let mark = mark.ok()?;
+        // What was removed is gone with all of its versions.
+        let latest = self.latest(base)?;
+        match mark {
+            _ if mark.is_latest() => Some(latest),
+            Mark::Label(label) => {
+                let (labels, versions) = self.stock.labels.get(base)?;
+                let target = labels.get(&label)?;
+                Some(versions.get(&self.chosen(target))?.candidate())
+            }
+            Mark::Number(_) | Mark::Digest(_) => {
+                let version = self.stock.pinned.get(id)?.as_ref()?;
+                Some(version.candidate())
+            }
+        }
+    }
+
+    /// What readers get who name no version.
+    fn usual(&self, id: &str) -> Option<Candidate<'a>> {
+        let latest = self.latest(id)?;
+        let production = self.stock.labels.get(id).and_then(|(labels, versions)| {
+            let target = labels.get(PRODUCTION)?;
+            versions.get(&self.chosen(target))
+        });
+        Some(production.map_or(latest, |version| version.candidate()))
+    }
+
+    /// Of a label in shares the version with the largest one, for those who do not look closer.
+    fn chosen(&self, target: &Target) -> u64 {
+        match target {
+            Target::Version(number) => *number,
+            Target::Split(split) => {
+                self.drawn.set(true);
+                split.heaviest()
+            }
+        }
+    }
+
+    /// What stands in the store. Those registered by themselves win over those of extensions; of
+    /// these the first by the extension's id.
+    fn latest(&self, id: &str) -> Option<Candidate<'a>> {
         self.direct(id).or_else(|| self.provided(id))
     }
 
@@ -442,6 +679,7 @@ impl<'a> Known<'a> {
                 Err(found) => Err(found),
             },
             shared: direct.read.as_ref().ok().map(|(prompt, _)| prompt),
+            version: None,
         })
     }
 
@@ -461,6 +699,7 @@ impl<'a> Known<'a> {
                 Err(found) => Err(found),
             },
             shared: None,
+            version: None,
         })
     }
 }

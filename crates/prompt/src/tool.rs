@@ -53,9 +53,7 @@ impl PromptService {
         result: PromptResult,
     ) -> Result<Arc<dyn Tool>, ServiceError> {
         let snapshot = self.catalogue().snapshot();
-        let definition = snapshot.prompt(id)?;
-        let entry = definition.usable(Kind::Prompt)?;
-        Ok(Arc::new(self.wrap(definition, entry, result)))
+        Ok(Arc::new(self.named(&snapshot, id, result)?))
     }
 
     /// The same for a caller that stays with one snapshot, such as a script; `depth` is how many
@@ -70,9 +68,7 @@ impl PromptService {
         result: PromptResult,
         depth: usize,
     ) -> Result<Arc<dyn Tool>, ServiceError> {
-        let definition = snapshot.prompt(id)?;
-        let entry = definition.usable(Kind::Prompt)?;
-        let tool = self.wrap(definition, entry, result);
+        let tool = self.named(snapshot, id, result)?;
         Ok(Arc::new(PromptTool {
             snapshot: Some(snapshot.clone()),
             depth,
@@ -91,9 +87,7 @@ impl PromptService {
         id: &str,
         depth: usize,
     ) -> Result<Arc<dyn Tool>, ServiceError> {
-        let definition = snapshot.prompt(id)?;
-        let entry = definition.usable(Kind::Prompt)?;
-        let tool = self.wrap(definition, entry, PromptResult::Text);
+        let tool = self.named(snapshot, id, PromptResult::Text)?;
         Ok(Arc::new(PromptTool {
             snapshot: Some(snapshot.clone()),
             depth,
@@ -112,6 +106,21 @@ impl PromptService {
             Some(tool)
         });
         tools.collect()
+    }
+
+    /// The prompt that an id with a mark or without names now, and is found by again at each call.
+    fn named(
+        self: &Arc<Self>,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        result: PromptResult,
+    ) -> Result<PromptTool, ServiceError> {
+        let definition = self.catalogue().choose_now(snapshot, id)?;
+        let entry = definition.usable(Kind::Prompt)?;
+        let mut tool = self.wrap(&definition, entry, result);
+        tool.spec.name = prompt_function(id);
+        tool.id = id.into();
+        Ok(tool)
     }
 
     fn wrap(
@@ -190,7 +199,7 @@ impl PromptTool {
             dry: self.dry,
             ..Input::new(arguments, request_id)
         };
-        if let Some(job) = self.service.script_in(snapshot, &self.id, &input)? {
+        if let Some(job) = self.service.script_in(snapshot, &self.id, &input).await? {
             return script::value(self.service.run_script(job)?).await;
         }
         self.text(snapshot, &input).await.map(Value::from)

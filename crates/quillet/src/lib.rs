@@ -38,6 +38,8 @@ mod function_tool;
 #[cfg(feature = "service")]
 mod host;
 #[cfg(feature = "service")]
+mod openai_prompts;
+#[cfg(feature = "service")]
 pub mod parts;
 #[cfg(feature = "service")]
 mod service;
@@ -50,6 +52,8 @@ pub use error::{Error, Finding};
 pub use function_tool::tool;
 #[cfg(feature = "service")]
 pub use host::Host;
+#[cfg(feature = "service")]
+pub use openai_prompts::{SavedPrompt, openai_prompts};
 #[cfg(feature = "service")]
 pub use service::Quillet;
 #[cfg(feature = "service")]

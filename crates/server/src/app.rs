@@ -9,6 +9,7 @@ use quillet_host::definitions::Definitions;
 use quillet_host::sql::DatabaseTools;
 use quillet_prompt::PromptService;
 
+use crate::aliases::Aliases;
 use crate::auth::Auth;
 use crate::browser::Browsers;
 use crate::config::ServerConfig;
@@ -29,6 +30,8 @@ pub(crate) struct App {
     pub(crate) agents: Option<Arc<AgentService>>,
     /// Databases, if they are set up.
     pub(crate) databases: Option<DatabaseTools>,
+    /// Other names of prompts.
+    pub(crate) aliases: Aliases,
     pub(crate) metrics: Metrics,
     pub(crate) auth: Auth,
     pub(crate) hosts: Hosts,
@@ -58,6 +61,7 @@ impl App {
         let databases = databases.map(|databases| DatabaseTools::new(databases, prompts));
         let auth = Auth::new(&config);
         App {
+            aliases: Aliases::default(),
             mcp: McpDoors::new(&services.prompts, &auth, config.body_bytes),
             auth,
             hosts,

@@ -253,9 +253,10 @@ fn common(config: &ServerConfig, is_open: bool, has_body: bool) -> Vec<(u16, &'s
 fn error(config: &ServerConfig, path: &str) -> Value {
     let (kind, schema) = match openai::shape(&config.prefix, path) {
         openai::Shape::OpenAi => ("application/json", "ErrorBody"),
-        openai::Shape::Problem | openai::Shape::Databases => {
-            ("application/problem+json", "Problem")
-        }
+        openai::Shape::Problem
+        | openai::Shape::Databases
+        | openai::Shape::Langfuse
+        | openai::Shape::Mlflow => ("application/problem+json", "Problem"),
     };
     json!({kind: {"schema": {"$ref": format!("#/components/schemas/{schema}")}}})
 }

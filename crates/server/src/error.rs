@@ -179,6 +179,12 @@ impl ApiError {
         self
     }
 
+    /// Has all findings, the first of which says where it is.
+    pub(crate) fn described(mut self, diagnostics: Vec<Diagnostic>) -> Self {
+        self.describe(diagnostics);
+        self
+    }
+
     /// Says when to try again.
     pub(crate) fn retry_after(mut self, time: Duration) -> Self {
         self.0.retry_after = Some(time);

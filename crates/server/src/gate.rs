@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use quillet_core::ErrorCode;
 use tower::Service;
 
-use crate::api::openai;
+use crate::api::{langfuse, mlflow, openai};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::connection::HEAD_BYTES;
@@ -260,6 +260,8 @@ fn explain(
     let mut response = match shape {
         openai::Shape::Problem => error.into_answer(exchange.id()),
         openai::Shape::OpenAi => openai::answer(&error),
+        openai::Shape::Langfuse => langfuse::answer(&error),
+        openai::Shape::Mlflow => mlflow::answer(&error),
         openai::Shape::Databases => error.of_databases().into_answer(exchange.id()),
     };
     if let Some(allow) = headers.get(axum::http::header::ALLOW) {

@@ -26,6 +26,7 @@
 // Code that only a feature uses which this build lacks is no dead code to report.
 #![cfg_attr(not(feature = "sql"), allow(dead_code))]
 
+mod aliases;
 mod api;
 mod app;
 mod auth;
@@ -34,6 +35,7 @@ mod config;
 mod connection;
 mod describe;
 mod direct;
+mod doors;
 mod error;
 mod exchange;
 mod gate;

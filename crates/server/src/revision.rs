@@ -25,6 +25,8 @@ use crate::error::{ApiError, problem};
 
 /// Header of answers: the revision of the definition.
 static REVISION: HeaderName = HeaderName::from_static("quillet-revision");
+/// Header of answers: the number of the version that spoke.
+static VERSION: HeaderName = HeaderName::from_static("quillet-version");
 /// Header of requests: the revision that the answer has to be of, or `latest`.
 static LEAST: HeaderName = HeaderName::from_static("quillet-min-revision");
 
@@ -172,10 +174,17 @@ impl Wanted {
     }
 }
 
-/// Says which revision of a definition an answer was made of.
-pub(crate) fn mark(mut response: Response, revision: Option<Revision>) -> Response {
+/// Says which revision of a definition an answer was made of, and which version that is.
+pub(crate) fn mark(
+    mut response: Response,
+    revision: Option<Revision>,
+    version: Option<u64>,
+) -> Response {
+    let headers = response.headers_mut();
+    if let Some(version) = version {
+        headers.insert(&VERSION, HeaderValue::from(version));
+    }
     if let Some(revision) = revision {
-        let headers = response.headers_mut();
         let digits = revision.digits();
         headers.insert(ETAG, tag(&digits));
         say(headers, &digits);

@@ -18,6 +18,7 @@ use crate::api::{definitions, openai};
 use crate::app::App;
 use crate::config::ServerConfig;
 use crate::direct::{Direct, Entry};
+use crate::doors::Door;
 use crate::error::{Problem, problem};
 use crate::exchange::At;
 use crate::host::Hosts;
@@ -138,6 +139,14 @@ const PROBE: &[Row] = &[
     (ANY_READ, || routes!(health::metrics)),
 ];
 
+/// The routes for clients of other services, whose shapes are described there and not in our
+/// document.
+const DOORS: [&[Door]; 3] = [
+    api::langfuse::ROUTES,
+    api::litellm::ROUTES,
+    api::mlflow::ROUTES,
+];
+
 const ANY_READ: Needs = Needs::Any(Right::Read);
 const ANY_RENDER: Needs = Needs::Any(Right::Render);
 
@@ -191,6 +200,15 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
                 });
             }
         }
+    }
+    for (needs, method, path, handler) in DOORS.into_iter().flatten() {
+        routes.push(Route {
+            path: format!("{}{path}", config.prefix),
+            method,
+            handler: handler(),
+            needs: *needs,
+            kind: None,
+        });
     }
     let labels = routes
         .iter()

@@ -1,5 +1,6 @@
-//! Bounds that hold in every format. Each has a default, a setting and an error
-//! that names it; none relies on a library's own limit.
+//! Bounds that hold in every format. Each has a default and an error that names it; none relies on
+//! a library's own limit. The settings are those of `[render]`; only how deep sources may nest has
+//! none, since it is what a thread's stack takes.
 
 use std::time::Duration;
 

@@ -30,11 +30,17 @@ impl Labels {
     /// # Errors
     /// What is wrong, in a sentence without a place.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let labels: Labels = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        for (name, target) in &labels.0 {
-            if let Some(why) = wrong_label(name).or_else(|| target.wrong()) {
-                return Err(format!("label {name:?}: {why}"));
+        let members: BTreeMap<String, Tree> =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let mut labels = Labels::default();
+        for (name, value) in members {
+            let wrong = |why: String| format!("label {name:?}: {why}");
+            let target = serde_json::from_value::<Target>(value);
+            let target = target.map_err(|error| wrong(error.to_string()))?;
+            if let Some(why) = wrong_label(&name).or_else(|| target.wrong()) {
+                return Err(wrong(why));
             }
+            labels.0.insert(name, target);
         }
         Ok(labels)
     }
@@ -145,6 +151,13 @@ impl Split {
             .sum()
     }
 
+    /// The version with the largest share; the newest of equal ones. 0 where there is none.
+    #[must_use]
+    pub fn heaviest(&self) -> u64 {
+        let most = self.versions.iter().max_by_key(|(_, weight)| **weight);
+        most.map_or(0, |(number, _)| *number)
+    }
+
     /// The version for a key of a request. The shares lie side by side in the order of their
     /// numbers, so that a newest version that grows keeps those that it has.
     #[must_use]
@@ -238,7 +251,7 @@ mod tests {
             .to_vec();
         let again = Split {
             salt: Some("s".to_owned()),
-            ..label.clone()
+            ..label
         };
         let salted: Vec<u64> = ["ada", "bob", "", "陈"]
             .map(|key| again.draw("x", key))

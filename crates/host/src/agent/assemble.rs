@@ -45,9 +45,10 @@ pub(super) async fn prepare(
     let agent = stored::find(service, &request).await?;
     let name = stored::name(&request);
     let name = name.map(str::to_owned);
-    if let Some(agent) = &agent {
-        stored::lay_under(service, agent, &mut request, id).await?;
-    }
+    let spoke = match &agent {
+        Some(agent) => stored::lay_under(service, agent, &mut request, id).await?,
+        None => None,
+    };
     let connected = service.parts.models.connect(request.model.as_ref())?;
     let session = request.session_id();
     let mut input = std::mem::take(&mut request.input);
@@ -72,6 +73,7 @@ pub(super) async fn prepare(
     let run = Run {
         id: id.into(),
         agent: name,
+        prompt: spoke,
         model: connected.model,
         model_name: Some(connected.name.clone()).filter(|name| !name.is_empty()),
         system: prompt::system(&request, talk.system),

@@ -44,7 +44,8 @@ pub(super) async fn collect(
         add(&mut offered.tools, named(service, name, &options)?);
     }
     if let Some(permitted) = permitted {
-        let known = known(service, request);
+        let mut known = known(service, request);
+        known.extend(versions(service, permitted));
         let names: Vec<&str> = known.iter().flat_map(Known::names).collect();
         offered.warnings = permitted.doubts(&names);
         let allowed = known.iter();
@@ -189,6 +190,20 @@ fn known(service: &AgentService, request: &AgentRequest) -> Vec<Known> {
     let builtin = builtin.filter_map(|name| service.parts.tools.builtin(name, &options).ok());
     tools.extend(builtin.flatten().map(Known::from));
     tools
+}
+
+/// Versions of prompts that an agent names by a mark (`prompt/ID@production`); patterns with stars
+/// are about prompts as readers get them.
+fn versions(service: &AgentService, permitted: &Permissions) -> Vec<Known> {
+    let prompts = &service.parts.prompts;
+    let marked = permitted.allowed().filter(|name| !name.contains('*'));
+    let tools = marked.filter_map(|name| {
+        let id = name.strip_prefix(PROMPT).filter(|id| id.contains('@'))?;
+        let tool = prompts.tool(id, PromptResult::Text).ok()?;
+        let also = Some(name.to_owned());
+        Some(Known { tool, also })
+    });
+    tools.collect()
 }
 
 /// A tool that is named twice is there once.

@@ -1,7 +1,7 @@
 //! Stored agents: what `model_id` `agent/NAME` stands for.
 
 use quillet_agent::definition::{Instructions, SkillChoice as Chosen};
-use quillet_agent::{AgentDefinition, AgentError};
+use quillet_agent::{AgentDefinition, AgentError, PromptVersion};
 use quillet_core::store::{Key, Kind};
 use quillet_core::{ErrorCode, Map, nearest};
 use quillet_prompt::{Input, RenderedPrompt};
@@ -61,15 +61,17 @@ async fn unknown(service: &AgentService, name: &str) -> AgentError {
     )
 }
 
-/// Lays an agent under a request: what the request says itself stays.
+/// Lays an agent under a request: what the request says itself stays. Gives the stored prompt that
+/// its instructions are, if they are one.
 pub(super) async fn lay_under(
     service: &AgentService,
     agent: &AgentDefinition,
     request: &mut AgentRequest,
     id: &str,
-) -> Result<(), AgentError> {
+) -> Result<Option<PromptVersion>, AgentError> {
     model(agent, request);
-    let own = instructions(service, agent, id).await?;
+    let session = request.session_id();
+    let (own, spoke) = instructions(service, agent, id, session.as_deref()).await?;
     let parts: Vec<String> = own.into_iter().chain(request.system.take()).collect();
     request.system = (!parts.is_empty()).then(|| parts.join("\n\n"));
     let skill = |chosen: &Chosen| SkillChoice {
@@ -92,7 +94,7 @@ pub(super) async fn lay_under(
         .take()
         .or_else(|| told.search_engine.clone());
     request.metadata.is_subscription |= told.silent_exit.unwrap_or(false);
-    Ok(())
+    Ok(spoke)
 }
 
 /// The agent's model, over the key and the address of the request.
@@ -116,10 +118,11 @@ async fn instructions(
     service: &AgentService,
     agent: &AgentDefinition,
     id: &str,
-) -> Result<Option<String>, AgentError> {
+    session: Option<&str>,
+) -> Result<(Option<String>, Option<PromptVersion>), AgentError> {
     match &agent.instructions {
-        Instructions::None => Ok(None),
-        Instructions::Text(text) => Ok(Some(text.clone())),
+        Instructions::None => Ok((None, None)),
+        Instructions::Text(text) => Ok((Some(text.clone()), None)),
         Instructions::Prompt {
             id: prompt,
             variables,
@@ -128,14 +131,19 @@ async fn instructions(
             let variables: Map = variables
                 .map(|(name, value)| (name, quillet_core::Value::from(value)))
                 .collect();
-            let rendered = service
-                .parts
-                .prompts
-                .render(prompt, &Input::new(&variables, id))
-                .await;
+            let input = Input {
+                numbered: true,
+                session,
+                ..Input::new(&variables, id)
+            };
+            let rendered = service.parts.prompts.render(prompt, &input).await;
             let rendered =
                 rendered.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))?;
-            Ok(Some(text(rendered.prompt)))
+            let spoke = PromptVersion {
+                id: prompt.clone(),
+                version: rendered.version,
+            };
+            Ok((Some(text(rendered.prompt)), Some(spoke)))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Moving labels: by hand, promoting, rolling back.
 
 use quillet_core::history::{
-    Action, LabelMove, Labels, LogFilter, Mark, STORE, Target, Version, wrong_label,
+    Action, LabelMove, Labels, LogFilter, Mark, Target, Version, wrong_label,
 };
 use quillet_core::store::{Key, Kind};
 
@@ -36,6 +36,20 @@ pub struct Relabel<'a> {
     pub message: &'a str,
 }
 
+/// Nothing if labels of these names can be set.
+///
+/// # Errors
+/// What is wrong with the first that cannot.
+pub fn check_labels<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), DefinitionError> {
+    for name in names {
+        if let Some(why) = wrong_label(name) {
+            let label = name.to_owned();
+            return Err(DefinitionError::LabelName { label, why });
+        }
+    }
+    Ok(())
+}
+
 impl Definitions {
     /// Nothing if the actor may move all of these labels.
     pub(super) async fn may_label(
@@ -43,12 +57,24 @@ impl Definitions {
         actor: &Actor,
         kind: Kind,
         id: &str,
-        mut labels: impl Iterator<Item = &str>,
+        labels: impl Iterator<Item = &str>,
     ) -> Result<(), DefinitionError> {
+        let labels: Vec<&str> = labels.collect();
+        let mark = |(text, why): (&str, String)| DefinitionError::Mark {
+            text: text.to_owned(),
+            why,
+        };
+        let wrong = labels
+            .iter()
+            .find_map(|one| Some((*one, wrong_label(one)?)));
+        if let Some(wrong) = wrong {
+            return Err(mark(wrong));
+        }
         if actor.rights.has(Right::Promote, id) {
             return Ok(());
         }
         let protected = &self.options.protected_labels;
+        let mut labels = labels.into_iter();
         let Some(label) = labels.find(|label| protected.iter().any(|one| one == label)) else {
             return Ok(());
         };
@@ -78,17 +104,23 @@ impl Definitions {
             self.permit(actor, Right::Write, kind, id).await?;
         }
         self.may_label(actor, kind, id, [label].into_iter()).await?;
-        let wrong = match &relabel.wanted {
-            Wanted::Target(target) => target.wrong(),
-            Wanted::At(_) | Wanted::Nowhere => None,
-        };
-        can_be(label, wrong)?;
+        check_labels([label])?;
+        if let Wanted::Target(target) = &relabel.wanted
+            && let Some(why) = target.wrong()
+        {
+            let label = label.to_owned();
+            return Err(DefinitionError::LabelName { label, why });
+        }
         let key = self.key(kind, id).await?;
         let to = match relabel.wanted {
             Wanted::Nowhere => None,
             Wanted::Target(target) => Some(target),
             Wanted::At(mark) => Some(Target::Version(self.number(kind, id, &mark).await?)),
         };
+        if let Some(why) = to.as_ref().and_then(Target::wrong) {
+            let label = label.to_owned();
+            return Err(DefinitionError::LabelName { label, why });
+        }
         let number = match &to {
             Some(Target::Version(number)) => Some(*number),
             _ => None,
@@ -102,6 +134,53 @@ impl Definitions {
         self.moved(actor, kind, id, label, number, relabel.message)
             .await?;
         Ok(labels)
+    }
+
+    /// Moves several labels of a definition at once, or none of them; gives all labels as they are
+    /// then.
+    ///
+    /// # Errors
+    /// As [`Definitions::relabel`].
+    pub async fn relabel_all(
+        &self,
+        actor: &Actor,
+        kind: Kind,
+        id: &str,
+        moves: &[LabelMove],
+        message: &str,
+    ) -> Result<Labels, DefinitionError> {
+        if !actor.rights.has(Right::Promote, id) {
+            self.permit(actor, Right::Write, kind, id).await?;
+        }
+        let names = moves.iter().map(|one| one.name.as_str());
+        self.may_label(actor, kind, id, names).await?;
+        let key = self.key(kind, id).await?;
+        let labels = self.history()?.relabel(kind, &key, moves).await?;
+        for LabelMove { name, to, .. } in moves {
+            let number = to.as_ref().map(super::heaviest);
+            self.moved(actor, kind, id, name, number, message).await?;
+        }
+        Ok(labels)
+    }
+
+    /// The version that a mark names, as [`Definitions::find`]; what stands in the store and is no
+    /// version yet becomes one.
+    ///
+    /// # Errors
+    /// As [`Definitions::find`].
+    pub async fn find_kept(
+        &self,
+        kind: Kind,
+        id: &str,
+        mark: Option<&Mark>,
+    ) -> Result<Found, DefinitionError> {
+        let found = self.find(kind, id, mark).await?;
+        if found.version.is_some() || self.history().is_err() {
+            return Ok(found);
+        }
+        self.take_note(kind, std::slice::from_ref(&found.key))
+            .await?;
+        self.find(kind, id, mark).await
     }
 
     async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
@@ -119,20 +198,17 @@ impl Definitions {
         id: &str,
         mark: &Mark,
     ) -> Result<(Found, Version), DefinitionError> {
-        match self.find(kind, id, Some(mark)).await {
-            Ok(found) => {
-                if let Some(version) = found.version.clone() {
-                    return Ok((found, version));
-                }
+        self.history()?;
+        let found = match self.find_kept(kind, id, Some(mark)).await {
+            // It may be the number of what somebody wrote a moment ago.
+            Err(DefinitionError::Version { .. }) => {
+                let key = self.key(kind, id).await?;
+                self.take_note(kind, std::slice::from_ref(&key)).await?;
+                self.find(kind, id, Some(mark)).await?
             }
-            Err(DefinitionError::Version { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        let key = self.key(kind, id).await?;
-        let keys = std::slice::from_ref(&key);
-        self.history()?.observe(kind, keys, STORE).await?;
-        let found = self.find(kind, id, Some(mark)).await?;
-        let none = || DefinitionError::version(&key, &mark.to_string(), &[]);
+            found => found?,
+        };
+        let none = || DefinitionError::version(&found.key, &mark.to_string(), &[]);
         let version = found.version.clone().ok_or_else(none)?;
         Ok((found, version))
     }
@@ -197,13 +273,6 @@ impl Definitions {
         let kept = kept.into_iter().flatten().next();
         Ok(kept.is_some_and(|kept| kept.content.is_some()))
     }
-}
-
-/// Nothing if a label can have that name, and nothing else is wrong with where it goes.
-pub(super) fn can_be(label: &str, wrong: Option<String>) -> Result<(), DefinitionError> {
-    let text = label.to_owned();
-    let wrong = wrong_label(label).or(wrong);
-    wrong.map_or(Ok(()), |why| Err(DefinitionError::Mark { text, why }))
 }
 
 /// Lines of the log, or versions, that are looked at for what was before.

@@ -23,10 +23,11 @@ use crate::error::ServiceError;
 use crate::input::Input;
 use crate::messages::RenderedPrompt;
 use crate::script::{self, ScriptJob, ScriptRunner, ScriptStream, Scripts};
-use crate::snapshot::{PromptEntry, Snapshot};
+use crate::snapshot::{Definition, PromptEntry, Snapshot};
 use crate::sources::SourceSet;
 use crate::usage::Usage;
 use crate::variables::Variables;
+use crate::versions::Numbers;
 
 /// The name of a prompt that is not stored, in errors.
 const INLINE: &str = "inline";
@@ -74,6 +75,7 @@ pub struct PromptService {
     options: ServiceOptions,
     scripts: Scripts,
     usage: Usage,
+    numbers: Numbers,
 }
 
 impl PromptService {
@@ -93,6 +95,7 @@ impl PromptService {
             usage: Usage::new(options.named_counts.unwrap_or(NAMED_COUNTS)),
             options,
             scripts: Scripts::default(),
+            numbers: Numbers::default(),
         }
     }
 
@@ -190,13 +193,18 @@ impl PromptService {
     ) -> Result<RenderOutcome, ServiceError> {
         let started = Instant::now();
         let rendered = self.render_stored(snapshot, id, input, started).await;
+        self.count(id, started, &rendered);
+        rendered
+    }
+
+    /// Counts a render under the id that was asked for, with its mark.
+    fn count(&self, id: &str, started: Instant, rendered: &Result<RenderOutcome, ServiceError>) {
         // Ids that clients make up have no counts.
         if !matches!(rendered, Err(ServiceError::NotFound { .. })) {
             let outcome = rendered.as_ref();
             let time = outcome.map_or_else(|_| started.elapsed(), |outcome| outcome.time);
             self.usage.rendered(id, time, outcome.is_ok());
         }
-        rendered
     }
 
     async fn render_stored(
@@ -206,13 +214,31 @@ impl PromptService {
         input: &Input<'_>,
         started: Instant,
     ) -> Result<RenderOutcome, ServiceError> {
-        let entry = self.usable(snapshot, id)?;
+        let definition = self.choose(snapshot, id, input).await?;
+        self.render_chosen(snapshot, &definition, input, started)
+            .await
+    }
+
+    async fn render_chosen(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        definition: &Definition<PromptEntry>,
+        input: &Input<'_>,
+        started: Instant,
+    ) -> Result<RenderOutcome, ServiceError> {
+        let entry = definition.usable(Kind::Prompt)?;
+        let version = self.number(snapshot, definition, input).await;
         if let Some(script) = entry.script() {
-            let job = script::job(id, script, snapshot, input);
-            return self.render_script(job, started).await;
+            let job = script::job(&definition.id, script, snapshot, input);
+            let outcome = self.render_script(job, started).await?;
+            return Ok(RenderOutcome {
+                version,
+                revision: Some(definition.revision),
+                ..outcome
+            });
         }
         let cached = input.explain && self.catalogue.compiler().knows(&entry.sources);
-        let compiled = self.compile(id, &entry.sources)?;
+        let compiled = self.compile(&definition.id, &entry.sources)?;
         let rendering = Rendering {
             resources: self.resources(),
             started,
@@ -220,11 +246,67 @@ impl PromptService {
             snapshot,
             prompt: &entry.prompt,
             sources: &entry.sources,
-            stored: Some(entry.origin),
+            stored: Some(definition),
+            version,
             compiled: &compiled,
             cached,
         };
         rendering.run().await
+    }
+
+    /// The number of the version that a request gets.
+    async fn number(
+        &self,
+        snapshot: &Snapshot,
+        definition: &Definition<PromptEntry>,
+        input: &Input<'_>,
+    ) -> Option<u64> {
+        if !input.numbered {
+            return definition.usable(Kind::Prompt).ok()?.version;
+        }
+        self.version_of(snapshot, definition).await
+    }
+
+    /// The definition that an id, with a mark or without, names, for whoever only describes it: of
+    /// a label in shares any version, of a version that was not asked for yet what readers get who
+    /// name none.
+    ///
+    /// # Errors
+    /// There is no such prompt or label.
+    pub fn describe(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+    ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
+        self.catalogue.choose_now(snapshot, id)
+    }
+
+    /// The number of the version that a chosen definition is; what the history has not seen yet is
+    /// kept there first. `None` where there is no history, or it does not answer soon.
+    pub async fn version_of(
+        &self,
+        snapshot: &Snapshot,
+        definition: &Definition<PromptEntry>,
+    ) -> Option<u64> {
+        let store = &**self.catalogue.store();
+        self.numbers.of(store, snapshot, definition).await
+    }
+
+    /// The definition that an id, with a mark or without, names for a request.
+    ///
+    /// # Errors
+    /// There is no such prompt, label or version; the store does not answer.
+    pub async fn choose(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        input: &Input<'_>,
+    ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
+        let chosen = self.catalogue.choose(snapshot, id, input).await;
+        chosen.map_err(|error| match error {
+            ServiceError::NotFound { .. } => self.absent(error),
+            error => error,
+        })
     }
 
     /// Renders a prompt that is not stored, from its definition; shared
@@ -257,6 +339,7 @@ impl PromptService {
             prompt: &prompt,
             sources: &sources,
             stored: None,
+            version: None,
             compiled: &compiled,
             cached,
         };
@@ -291,7 +374,11 @@ impl PromptService {
         model: Option<String>,
         options: ChatOptions,
     ) -> Result<ChatOutcome, ServiceError> {
-        if let Some(job) = self.script_in(snapshot, id, input)? {
+        let definition = self.choose(snapshot, id, input).await?;
+        let entry = definition.usable(Kind::Prompt)?;
+        if let Some(script) = entry.script() {
+            let version = self.number(snapshot, &definition, input).await;
+            let job = script::job(&definition.id, script, snapshot, input);
             let stream = options.extra.get("stream") != Some(&false.into());
             let job = ScriptJob {
                 model,
@@ -305,9 +392,15 @@ impl PromptService {
                 unused: Vec::new(),
                 absent: Vec::new(),
                 explanation: None,
+                version,
             });
         }
-        let rendered = self.render_in(snapshot, id, input).await?;
+        let started = Instant::now();
+        let rendered = self
+            .render_chosen(snapshot, &definition, input, started)
+            .await;
+        self.count(id, started, &rendered);
+        let rendered = rendered?;
         let Some(chat_model) = &self.model else {
             let message = "no model is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or model.base_url, or name the model mock";
             return Err(ModelError::new(ModelErrorKind::Configuration, message).into());
@@ -328,6 +421,7 @@ impl PromptService {
             unused: rendered.unused,
             absent: rendered.absent,
             explanation: rendered.explanation,
+            version: rendered.version,
         })
     }
 
@@ -335,14 +429,15 @@ impl PromptService {
     ///
     /// # Errors
     /// There is no such prompt, or it is broken.
-    pub fn script_in(
+    pub async fn script_in(
         &self,
         snapshot: &Arc<Snapshot>,
         id: &str,
         input: &Input<'_>,
     ) -> Result<Option<ScriptJob>, ServiceError> {
-        let script = self.usable(snapshot, id)?.script();
-        Ok(script.map(|script| script::job(id, script, snapshot, input)))
+        let definition = self.choose(snapshot, id, input).await?;
+        let script = definition.usable(Kind::Prompt)?.script();
+        Ok(script.map(|script| script::job(&definition.id, script, snapshot, input)))
     }
 
     /// Runs a script.
@@ -384,18 +479,9 @@ impl PromptService {
             unused: Vec::new(),
             absent: Vec::new(),
             explanation: None,
+            version: None,
+            revision: None,
         })
-    }
-
-    fn usable<'a>(
-        &self,
-        snapshot: &'a Snapshot,
-        id: &str,
-    ) -> Result<&'a PromptEntry, ServiceError> {
-        match snapshot.prompt(id) {
-            Ok(definition) => definition.usable(Kind::Prompt),
-            Err(error) => Err(self.absent(error)),
-        }
     }
 
     /// The messages that a rendered prompt is sent as.

@@ -9,6 +9,7 @@ use crate::error::ToolFailure;
 use crate::explain::Explanation;
 use crate::messages::RenderedPrompt;
 use crate::names::{Absent, Unused};
+use crate::revision::Revision;
 use crate::script::DryRun;
 
 /// A render that succeeded.
@@ -36,6 +37,11 @@ pub struct RenderOutcome {
     pub absent: Vec<Absent>,
     /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
     pub explanation: Option<Box<Explanation>>,
+    /// The number of the version that spoke: where a label or a mark has chosen one, or
+    /// [`Input::numbered`](crate::Input::numbered) asks.
+    pub version: Option<u64>,
+    /// Which text the definition was; `None` of one that came with the request.
+    pub revision: Option<Revision>,
 }
 
 /// A model that has begun to answer.
@@ -51,4 +57,7 @@ pub struct ChatOutcome {
     pub absent: Vec<Absent>,
     /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
     pub explanation: Option<Box<Explanation>>,
+    /// The number of the version that spoke: where a label or a mark has chosen one, or
+    /// [`Input::numbered`](crate::Input::numbered) asks.
+    pub version: Option<u64>,
 }

@@ -21,7 +21,7 @@ use crate::messages::assemble;
 use crate::names::Names;
 use crate::revision::Revision;
 use crate::script::Scripts;
-use crate::snapshot::{Origin, Snapshot};
+use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State};
 use crate::sources::SourceSet;
 use crate::usage::Usage;
 use crate::variables::{Shared, Variables};
@@ -45,8 +45,10 @@ pub(super) struct Rendering<'a> {
     pub(super) snapshot: &'a Arc<Snapshot>,
     pub(super) prompt: &'a Prompt,
     pub(super) sources: &'a SourceSet,
-    /// Where a stored prompt comes from.
-    pub(super) stored: Option<Origin>,
+    /// The definition of a stored prompt.
+    pub(super) stored: Option<&'a Definition<PromptEntry>>,
+    /// Its version, where a label or a mark has chosen one.
+    pub(super) version: Option<u64>,
     pub(super) compiled: &'a Compiled,
     /// Whether it was compiled before, if that is asked for.
     pub(super) cached: bool,
@@ -144,6 +146,8 @@ impl Rendering<'_> {
             stale: shared.stale,
             time: started.elapsed(),
             dry_run: None,
+            version: self.version,
+            revision: self.stored.map(|definition| definition.revision),
         })
     }
 
@@ -241,11 +245,7 @@ impl Rendering<'_> {
         calls: Vec<CallFacts>,
     ) -> Explanation {
         let id = self.prompt.id.to_string();
-        let stored = self
-            .snapshot
-            .prompts
-            .get(&id)
-            .filter(|_| self.stored.is_some());
+        let stored = self.stored;
         let version = match stored {
             Some(definition) => definition.revision,
             None => {
@@ -261,7 +261,10 @@ impl Rendering<'_> {
             keys: plan.as_ref().map_or(&[], |plan| plan.keys()),
             variables: self.resources.variables,
             at_root,
-            origin: self.stored.unwrap_or(Origin::Direct),
+            origin: stored.map_or(Origin::Direct, |definition| match &definition.state {
+                State::Valid(entry) => entry.origin,
+                State::Invalid => Origin::Direct,
+            }),
         };
         let called = self
             .sources
@@ -274,6 +277,7 @@ impl Rendering<'_> {
             template: TemplateFacts {
                 called: called.map(str::to_owned).collect(),
                 version: version.to_string(),
+                number: self.version,
                 origin: stored.map(|definition| definition.origin.to_string()),
                 format: self.prompt.format.clone(),
                 cached: self.cached,

@@ -159,7 +159,7 @@ async fn cost(count: usize, kind: Kind, key: &str, text: Option<&str>) -> (usize
     store.take_gets();
     assert_eq!(
         store.take_loads(),
-        3,
+        4,
         "each kind once, whoever loads and whoever follows"
     );
     let compiled = |service: &quillet_prompt::PromptService| {

@@ -10,6 +10,7 @@ mod convert;
 mod files;
 mod incremental;
 mod render;
+mod residual;
 mod store_changes;
 
 use std::sync::Arc;
@@ -61,3 +62,4 @@ pub(crate) async fn render(
             .join("\n"),
     })
 }
+mod versions;

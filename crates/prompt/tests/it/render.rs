@@ -2,7 +2,7 @@
 
 use quillet_core::store::Kind::{Environ, Extension, Prompt, Tool};
 use quillet_core::{Map, Value};
-use quillet_prompt::ServiceError;
+use quillet_prompt::{Input, RenderedPrompt, ServiceError};
 use quillet_test_support::TestStore;
 
 use crate::{loaded, render};
@@ -461,4 +461,25 @@ async fn partials_work_in_a_store() {
             "{id}"
         );
     }
+}
+
+/// A render for a dry run may look into what tools would have given.
+#[tokio::test]
+async fn a_dry_render_looks_into_calls_that_are_not_made() {
+    let store = TestStore::new(&[
+        (Tool, "t", "{}"),
+        (
+            Prompt,
+            "p",
+            r#"{"prompt": "[{{(t 1).field}}{{range t 2}}x{{end}}{{(tool \"t\").a}}]"}"#,
+        ),
+    ]);
+    let service = loaded(&store).await;
+    let variables = Map::default();
+    let input = Input {
+        dry: true,
+        ..Input::new(&variables, "test")
+    };
+    let outcome = service.render("p", &input).await.unwrap();
+    assert_eq!(outcome.prompt, RenderedPrompt::Text("[]".to_owned()));
 }

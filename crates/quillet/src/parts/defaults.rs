@@ -13,10 +13,12 @@ use quillet_server::ServerConfig;
 use quillet_sql::SqlConfig;
 use quillet_sql::files::FileOptions;
 use quillet_store::{RunOptions, StoreOptions};
-use quillet_template::Limits;
+use quillet_template::{CompileLimits, Limits};
 
-use super::{agents, databases, http_options, limits, patience, scripts, serving, store_options};
-use super::{definition_options, timeouts};
+use super::{
+    agents, compile_limits, databases, definition_options, http_options, limits, patience, scripts,
+    serving, store_options, timeouts,
+};
 use crate::error::Error;
 use crate::settings::{ALL, Form, Setting, Settings};
 
@@ -44,7 +46,10 @@ fn made(settings: &Settings) -> Result<String, Error> {
             patience(settings),
         ),
         (agents::options(settings), agents::run_options(settings)),
-        (limits(settings), scripts::limits(settings)),
+        (
+            (limits(settings), compile_limits(settings)),
+            scripts::limits(settings),
+        ),
         definition_options(settings),
         scripts::stored_options(settings)?,
         databases::sql_config(settings)?,
@@ -62,7 +67,10 @@ fn of_the_code() -> String {
             Variables::PATIENCE,
         ),
         (AgentOptions::default(), RunOptions::default()),
-        (Limits::default(), host::Limits::default()),
+        (
+            (Limits::default(), CompileLimits::default()),
+            host::Limits::default(),
+        ),
         DefinitionOptions::default(),
         ScriptOptions::with_javascript(Settings::default().javascript()),
         SqlConfig::default(),

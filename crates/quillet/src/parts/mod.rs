@@ -32,7 +32,7 @@ use quillet_llm::models::{ModelSettings, Models, VendorSettings};
 use quillet_llm::{EmbedderConfig, Http, HttpOptions, OpenAiEmbedder, Timeouts};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_store::StoreOptions;
-use quillet_template::{Limits, TemplateFactory};
+use quillet_template::{CompileLimits, Limits, TemplateFactory};
 use quillet_tools::{ModuleUrls, Tools};
 
 use crate::error::Error;
@@ -84,6 +84,7 @@ pub fn store_options(settings: &Settings) -> StoreOptions {
         insecure: settings.is_on(&settings::STORE_INSECURE),
         connect_timeout: settings.milliseconds(&settings::STORE_CONNECT_MS),
         response_timeout: settings.milliseconds(&settings::STORE_RESPONSE_MS),
+        max_versions: settings.size(&settings::STORE_MAX_VERSIONS),
         ..StoreOptions::default()
     }
 }
@@ -138,6 +139,7 @@ fn catalogue_beside(
     let outside = OnDisk::new(settings.environment_of_prompts(), settings.schemas());
     Ok(catalogue
         .with_outside(Arc::new(outside))
+        .with_limits(compile_limits(settings))
         .with_scripts(Arc::new(StoredScripts)))
 }
 
@@ -186,6 +188,16 @@ pub fn limits(settings: &Settings) -> Limits {
         calls: settings.size(&settings::RENDER_CALLS),
         concurrency: settings.size(&settings::RENDER_CONCURRENCY),
         time: settings.milliseconds(&settings::RENDER_TIME_MS),
+    }
+}
+
+/// Bounds on the sources of a template. How deep they may nest is no setting: it is what a thread's
+/// stack takes.
+#[must_use]
+pub fn compile_limits(settings: &Settings) -> CompileLimits {
+    CompileLimits {
+        source_bytes: settings.size(&settings::RENDER_SOURCE_BYTES),
+        ..CompileLimits::default()
     }
 }
 

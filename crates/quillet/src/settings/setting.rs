@@ -88,6 +88,7 @@ settings! {
     STORE_CONNECT_MS = "store.connect_ms", Integer, [], "1000";
     STORE_RESPONSE_MS = "store.response_ms", Integer, [], "1000";
     STORE_PATIENCE_MS = "store.patience_ms", Integer, [], "75";
+    STORE_MAX_VERSIONS = "store.max_versions", Integer, [], "10000";
     BASE_URL = "model.base_url", Text, ["OPENAI_BASE_URL", "OPENAI_API_BASE"], "";
     API_KEY = "model.api_key", Secret, ["OPENAI_API_KEY"], "";
     API_KEY_ENV = "model.api_key_env", Text, [], "";
@@ -137,6 +138,7 @@ settings! {
     RENDER_NESTING = "render.nesting", Integer, [], "100";
     RENDER_PASSES = "render.passes", Integer, [], "16";
     RENDER_CALLS = "render.calls", Integer, [], "256";
+    RENDER_SOURCE_BYTES = "render.source_bytes", Integer, [], "1048576";
     RENDER_CONCURRENCY = "render.concurrency", Integer, [], "64";
     RENDER_CACHE = "render.cache", Integer, [], "100";
     ENV_ALLOW = "prompts.env_allow", Texts, [], "";

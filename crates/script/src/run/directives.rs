@@ -68,7 +68,7 @@ impl Instance {
             | Directive::Ret
             | Directive::Throw
             | Directive::Unset
-            // Control is done by `exec`, which sees the call as it was written.
+            // Control is done by `control::call`, which sees the call as it was written.
             | Directive::Break
             | Directive::Continue
             | Directive::For

@@ -50,6 +50,9 @@ pub(crate) struct ChatBody {
     stream: Option<bool>,
     /// Whether the answer tells what the prompt was made of; `?explain=true` says the same.
     explain: Option<bool>,
+    /// The conversation that this is part of, for labels in shares by `session`; those by `user`
+    /// take OpenAI's `user`.
+    session: Option<String>,
     #[serde(flatten)]
     #[schema(ignore)]
     options: ChatOptions,
@@ -83,8 +86,32 @@ pub(crate) async fn chat_prompt(
         .hint("give the prompt what it needs in \"variables\""));
     }
     let snapshot = wanted.of(&call.app, &id, of_prompt(&id)).await?;
-    let revision = of_prompt(&id)(&snapshot);
-    Ok(mark(answer(&call, snapshot, id, body).await?, revision))
+    // Chosen before the answer begins, whose headers say it.
+    let variables = merged(body.variables.as_ref(), body.args.as_ref());
+    let input = body.input(&variables, call.exchange.id());
+    let service = &call.app.service;
+    let chosen = service.choose(&snapshot, &id, &input).await?;
+    let version = service.version_of(&snapshot, &chosen).await;
+    let revision = Some(chosen.revision);
+    drop(variables);
+    Ok(mark(
+        answer(&call, snapshot, id, body).await?,
+        revision,
+        version,
+    ))
+}
+
+impl ChatBody {
+    fn input<'a>(&'a self, variables: &'a Map, request_id: &'a str) -> Input<'a> {
+        let user = self.options.extra.get("user");
+        Input {
+            history: &self.history,
+            explain: self.explain == Some(true),
+            user: user.and_then(serde_json::Value::as_str),
+            session: self.session.as_deref(),
+            ..Input::new(variables, request_id)
+        }
+    }
 }
 
 async fn answer(
@@ -94,7 +121,7 @@ async fn answer(
     body: ChatBody,
 ) -> Result<Response, ApiError> {
     let is_streamed = body.stream == Some(true);
-    if let Some(job) = script(call, &snapshot, &id, &body)? {
+    if let Some(job) = script(call, &snapshot, &id, &body).await? {
         return super::script::answer(call, job).await;
     }
     let made_of = MadeOf::default();
@@ -133,7 +160,7 @@ pub(crate) async fn chat_prompt_alias(
 }
 
 /// The run that the body asks for, if the prompt is a script.
-fn script(
+async fn script(
     call: &Call,
     snapshot: &Arc<Snapshot>,
     id: &str,
@@ -141,11 +168,8 @@ fn script(
 ) -> Result<Option<ScriptJob>, ApiError> {
     let service = &call.app.service;
     let variables = merged(body.variables.as_ref(), body.args.as_ref());
-    let input = Input {
-        history: &body.history,
-        ..Input::new(&variables, call.exchange.id())
-    };
-    let job = service.script_in(snapshot, id, &input)?;
+    let input = body.input(&variables, call.exchange.id());
+    let job = service.script_in(snapshot, id, &input).await?;
     Ok(job.map(|job| ScriptJob {
         model: body.model.clone(),
         options: body.options.clone(),
@@ -168,13 +192,10 @@ fn ask(
     Box::pin(async move {
         let variables = merged(body.variables.as_ref(), body.args.as_ref());
         let started = Instant::now();
-        let input = Input {
-            history: &body.history,
-            explain: body.explain == Some(true),
-            ..Input::new(&variables, exchange.id())
-        };
+        let input = body.input(&variables, exchange.id());
+        let (model, options) = (body.model.clone(), body.options.clone());
         let service = &app.service;
-        let asked = service.chat_in(&snapshot, &id, &input, body.model, body.options);
+        let asked = service.chat_in(&snapshot, &id, &input, model, options);
         let outcome = asked.await?;
         app.metrics.model.record(started.elapsed());
         for failure in &outcome.failures {

@@ -6,9 +6,7 @@ use axum::response::Response;
 use quillet_core::store::Kind;
 use quillet_core::{Diagnostic, ErrorCode, Map, Message};
 use quillet_host::definitions::Right;
-use quillet_prompt::{
-    DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, Revision, ServiceError,
-};
+use quillet_prompt::{DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::{IntoParams, ToSchema};
@@ -55,6 +53,10 @@ pub(crate) struct RenderRequest {
     history: Vec<Message>,
     /// Whether the answer tells what it was made of; `?explain=true` says the same.
     explain: Option<bool>,
+    /// Who asks: labels in shares by `user` give the same user the same version.
+    user: Option<String>,
+    /// The conversation that this is part of, for labels in shares by `session`.
+    session: Option<String>,
 }
 
 /// Which prompt, or which template, and what with.
@@ -95,6 +97,10 @@ pub(crate) struct AnyRenderRequest {
     history: Vec<Message>,
     /// Whether the answer tells what it was made of; `?explain=true` says the same.
     explain: Option<bool>,
+    /// Who asks: labels in shares by `user` give the same user the same version.
+    user: Option<String>,
+    /// The conversation that this is part of, for labels in shares by `session`.
+    session: Option<String>,
 }
 
 /// A text, or messages.
@@ -215,8 +221,9 @@ pub(crate) async fn render_prompt(
     Params(asked): Params<Asked>,
     NotedBody(request, unknown): NotedBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
-    let (outcome, revision) = stored(&call, &wanted, &id, &request, &asked).await?;
-    Ok(mark(reply(outcome, &unknown)?, revision))
+    let outcome = stored(&call, &wanted, &id, &request, &asked).await?;
+    let (revision, version) = (outcome.revision, outcome.version);
+    Ok(mark(reply(outcome, &unknown)?, revision, version))
 }
 
 /// Renders a prompt, at ai-prompt-shell's address and in its shape.
@@ -235,7 +242,8 @@ pub(crate) async fn render_prompt_kind(
     Params(asked): Params<Asked>,
     NotedBody(request, unknown): NotedBody<RenderRequest>,
 ) -> Result<Response, ApiError> {
-    let (outcome, revision) = stored(&call, &wanted, &id, &request, &asked).await?;
+    let outcome = stored(&call, &wanted, &id, &request, &asked).await?;
+    let (revision, version) = (outcome.revision, outcome.version);
     let warnings = warnings(
         &unknown,
         (&outcome.unused, &outcome.absent),
@@ -256,7 +264,7 @@ pub(crate) async fn render_prompt_kind(
         dry_run: outcome.dry_run.map(DryRunReply::from),
         explanation: outcome.explanation,
     })?;
-    Ok(mark(reply, revision))
+    Ok(mark(reply, revision, version))
 }
 
 /// Renders the prompt that the body names, or the template that it holds.
@@ -278,17 +286,18 @@ pub(crate) async fn render(
     let input = Input {
         history: &request.history,
         explain: asked.explains(request.explain),
+        numbered: true,
+        user: request.user.as_deref(),
+        session: request.session.as_deref(),
         ..Input::new(&variables, call.exchange.id())
     };
     let inline = request.template.is_some() || request.messages.is_some();
-    let mut revision = None;
     let outcome = match (&request.prompt_id, inline) {
         (Some(_), true) => return Err(either_or("both")),
         (None, false) => return Err(either_or("neither")),
         (Some(id), false) => {
             call.may(Right::Render, Kind::Prompt, id).await?;
             let snapshot = wanted.of(&call.app, id, of_prompt(id)).await?;
-            revision = of_prompt(id)(&snapshot);
             call.app.service.render_in(&snapshot, id, &input).await
         }
         (None, true) if !call.app.takes_inline_templates() => return Err(switched_off()),
@@ -309,10 +318,9 @@ pub(crate) async fn render(
             outcome
         }
     };
-    Ok(mark(
-        reply(counted(&call.app, outcome)?, &unknown)?,
-        revision,
-    ))
+    let outcome = counted(&call.app, outcome)?;
+    let (revision, version) = (outcome.revision, outcome.version);
+    Ok(mark(reply(outcome, &unknown)?, revision, version))
 }
 
 fn either_or(found: &str) -> ApiError {
@@ -350,16 +358,19 @@ async fn stored(
     id: &str,
     request: &RenderRequest,
     asked: &Asked,
-) -> Result<(RenderOutcome, Option<Revision>), ApiError> {
+) -> Result<RenderOutcome, ApiError> {
     let variables = merged(request.variables.as_ref(), request.args.as_ref());
     let input = Input {
         history: &request.history,
         explain: asked.explains(request.explain),
+        numbered: true,
+        user: request.user.as_deref(),
+        session: request.session.as_deref(),
         ..Input::new(&variables, call.exchange.id())
     };
     let snapshot = wanted.of(&call.app, id, of_prompt(id)).await?;
     let outcome = call.app.service.render_in(&snapshot, id, &input).await;
-    Ok((counted(&call.app, outcome)?, of_prompt(id)(&snapshot)))
+    counted(&call.app, outcome)
 }
 
 /// Counts one render.

@@ -10,6 +10,7 @@ mod client;
 mod connections;
 mod definitions;
 mod description;
+mod doors;
 mod formats;
 mod health;
 mod hostile;

@@ -50,7 +50,7 @@ pub struct Policy {
     pub bytes: usize,
     /// Deepest nesting of a query, at most 128.
     pub depth: usize,
-    /// Most rows; set on the syntax tree where the query has no smaller LIMIT. `None` leaves it as
+    /// Most rows; set in the text, where the tree says, if the query has no smaller LIMIT. `None` leaves it as
     /// it is.
     pub rows: Option<u64>,
     /// Functions that may be called besides those of the dialect's list, in lower case;

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use quillet_core::Map;
+use quillet_core::ErrorCode;
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
 use quillet_core::store::Kind;
 use quillet_host::definitions::Right;
 use quillet_prompt::{Input, ScriptJob, Unplaced};
 
 use super::agent;
+use super::prompted::Prompted;
 use super::request::Asked;
 use super::target::Target;
 use crate::api::feed::{Answer, Asking};
 use crate::api::warnings;
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::{ApiError, problem};
 use crate::exchange::{Call, Exchange};
 
 /// Asks whoever the name of the model stands for.
@@ -24,6 +25,7 @@ pub(super) async fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
         mut request,
         stream,
         variables,
+        prompted,
         ..
     } = asked;
     let name = request.model.take();
@@ -32,16 +34,21 @@ pub(super) async fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
         // Nobody reads the pieces, so none need be made.
         request.options.extra.insert("stream".into(), false.into());
     }
-    match target {
-        Target::Model => {
+    match (target, prompted) {
+        (Target::Model, Some(prompted)) => {
+            request.model = name;
+            prompt(call, prompted, request).await
+        }
+        (Target::Model, None) => {
             request.model = name;
             Ok(model(call, request))
         }
-        Target::Prompt(id) => {
-            call.may(Right::Render, Kind::Prompt, id).await?;
-            Ok(prompt(call, id.to_owned(), request, variables))
+        (Target::Prompt(id), None) => prompt(call, Prompted::plain(id, variables), request).await,
+        (Target::Agent(_), None) => agent::ask(call, name, request).await,
+        (Target::Prompt(_) | Target::Agent(_), Some(_)) => {
+            let message = "model: beside a prompt it is the name of a model that answers it";
+            Err(problem(ErrorCode::InvalidValue, message).about("model"))
         }
-        Target::Agent(_) => agent::ask(call, name, request).await,
     }
 }
 
@@ -97,23 +104,28 @@ async fn script(app: &App, job: ScriptJob, options: ChatOptions) -> Result<Answe
 }
 
 /// What the prompt renders to, then the conversation, unless the prompt has a place for it; the
-/// prompt's own model answers, and the request's parameters win over its own.
-fn prompt(call: &Call, id: String, request: ChatRequest, variables: Map) -> Asking {
+/// prompt's own model answers, and the request's model and parameters win over its own.
+async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<Asking, ApiError> {
+    let snapshot = call.app.service.catalogue().snapshot();
+    let id = call.app.aliases.resolve(&snapshot, &wanted.id);
+    call.may(Right::Render, Kind::Prompt, &id).await?;
     let (app, exchange): (Arc<App>, Arc<Exchange>) = (call.app.clone(), call.exchange.clone());
-    Box::pin(async move {
+    Ok(Box::pin(async move {
         let input = Input {
             history: &request.messages,
             unplaced: Unplaced::Last,
-            ..Input::new(&variables, exchange.id())
+            ..Input::new(&wanted.variables, exchange.id())
         };
-        let snapshot = app.service.catalogue().snapshot();
-        if let Some(job) = app.service.script_in(&snapshot, &id, &input)? {
-            return script(&app, job, request.options).await;
+        if let Some(job) = app.service.script_in(&snapshot, &id, &input).await? {
+            let model = request.model.or(job.model.clone());
+            return script(&app, ScriptJob { model, ..job }, request.options).await;
         }
         let rendered = app.service.render_in(&snapshot, &id, &input).await?;
+        let mut messages = app.service.messages(rendered.prompt);
+        wanted.illustrate(&mut messages);
         let request = ChatRequest {
-            model: rendered.model,
-            messages: app.service.messages(rendered.prompt),
+            model: request.model.or(rendered.model),
+            messages,
             options: request.options.over((*rendered.options).clone()),
         };
         for failure in &rendered.failures {
@@ -123,5 +135,5 @@ fn prompt(call: &Call, id: String, request: ChatRequest, variables: Map) -> Aski
             stream: send(&app, request).await?,
             warnings: warnings(&[], (&[], &rendered.absent), rendered.failures),
         })
-    })
+    }))
 }

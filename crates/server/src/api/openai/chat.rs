@@ -8,6 +8,7 @@ use quillet_core::BoxFuture;
 use quillet_core::chat::{ChatEvent, WireItem};
 use quillet_llm::OpenAiChat;
 
+use super::prompted::Prompted;
 use super::schema::ErrorBody;
 use super::{ask, error, passed, request};
 use crate::api::chat::whole;
@@ -20,7 +21,8 @@ use crate::exchange::Call;
 
 /// Chat completions, as OpenAI's clients ask for them. `model` is the name of a model,
 /// `prompt/ID` (a stored prompt, with its `variables` in the body or in `metadata`) or
-/// `agent/NAME` (a stored agent); all of OpenAI's parameters are passed on. With
+/// `agent/NAME` (a stored agent); all of OpenAI's parameters are passed on. `prompt_id` names a
+/// stored prompt beside the model, with `prompt_version` or `prompt_label` and `prompt_variables`. With
 /// `stream` the answer comes as chunks, ended by `[DONE]`; a stream that fails ends with
 /// an `error` and without it.
 #[utoipa::path(post, path = "/chat/completions", tag = "openai", request_body = Object, responses(
@@ -44,8 +46,12 @@ where
     if let Some(response) = passed::answer(&call, &body).await? {
         return Ok(response);
     }
-    let body = request::tree(&body)?;
-    let asked = request::read(&OpenAiChat::default(), body)?;
+    let mut body = request::tree(&body)?;
+    let prompted = match body.as_object_mut() {
+        Some(members) => Prompted::of_chat(members)?,
+        None => None,
+    };
+    let asked = request::read(&OpenAiChat::default(), body, prompted, "messages")?;
     let (stream, include_usage) = (asked.stream, asked.include_usage);
     let name = ask::name(&asked.request);
     let asking = ask::ask(&call, asked).await?;

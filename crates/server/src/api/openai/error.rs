@@ -9,6 +9,7 @@ use quillet_core::error_code::OpenAi;
 use serde::Serialize;
 
 use super::schema::{ErrorBody, Failure};
+use crate::api::{langfuse, mlflow};
 use crate::error::ApiError;
 
 /// The shape of a route's errors.
@@ -20,6 +21,10 @@ pub(crate) enum Shape {
     OpenAi,
     /// Problem details with the members that clients of table-chat read.
     Databases,
+    /// `{"message", "error"}`, as Langfuse.
+    Langfuse,
+    /// `{"error_code", "message"}`, as MLflow.
+    Mlflow,
 }
 
 /// What OpenAI's own routes below `/v1` begin with, served here or not: its clients read no
@@ -54,6 +59,12 @@ pub(crate) fn shape(prefix: &str, path: &str) -> Shape {
     let path = path.strip_prefix(prefix);
     if path.is_some_and(crate::sql::has_path) {
         return Shape::Databases;
+    }
+    if path.is_some_and(|path| path.starts_with(langfuse::BASE)) {
+        return Shape::Langfuse;
+    }
+    if path.is_some_and(|path| path.starts_with(mlflow::BASE)) {
+        return Shape::Mlflow;
     }
     let ours = path.and_then(|path| path.strip_prefix("/v1/"));
     let first = ours.and_then(|path| path.split('/').next());

@@ -8,6 +8,7 @@ pub(crate) mod chat;
 mod error;
 pub(crate) mod models;
 mod passed;
+mod prompted;
 mod request;
 pub(crate) mod responses;
 mod schema;

@@ -8,6 +8,7 @@ use quillet_core::{ErrorCode, Map};
 use quillet_llm::Protocol;
 use serde_json::Value;
 
+use super::prompted::Prompted;
 use crate::api::body;
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
@@ -20,8 +21,11 @@ pub(super) struct Asked {
     pub(super) stream: bool,
     /// Whether what it cost comes as the last of them.
     pub(super) include_usage: bool,
-    /// Variables of a stored prompt: the body's `variables`, over its `metadata`.
+    /// Variables of a stored prompt that is named as the model: the body's `variables`, over its
+    /// `metadata`.
     pub(super) variables: Map,
+    /// A stored prompt that is named beside the model.
+    pub(super) prompted: Option<Prompted>,
 }
 
 /// The body as JSON.
@@ -60,8 +64,20 @@ pub(super) fn tree(bytes: &[u8]) -> Result<Value, ApiError> {
     })
 }
 
-/// Reads a body by the rules of a wire.
-pub(super) fn read(wire: &impl Protocol, mut json: Value) -> Result<Asked, ApiError> {
+/// Reads a body by the rules of a wire. A prompt that was named beside the model says something
+/// itself, so that nothing else need be said: `said` is the member for it.
+pub(super) fn read(
+    wire: &impl Protocol,
+    mut json: Value,
+    prompted: Option<Prompted>,
+    said: &str,
+) -> Result<Asked, ApiError> {
+    if let (Some(_), Some(members)) = (&prompted, json.as_object_mut()) {
+        let said = members.entry(said).or_insert(Value::Null);
+        if said.is_null() {
+            *said = Value::Array(Vec::new());
+        }
+    }
     let stream = flag(&json, "stream")?;
     let include_usage = json
         .pointer("/stream_options/include_usage")
@@ -73,6 +89,7 @@ pub(super) fn read(wire: &impl Protocol, mut json: Value) -> Result<Asked, ApiEr
         stream,
         include_usage,
         variables,
+        prompted,
     })
 }
 

@@ -147,7 +147,8 @@ pub(super) async fn open_with(script: Script, wire: Wire, config: ServerConfig) 
     }
 }
 
-fn models(provider: &FakeProvider, wire: Wire) -> Models {
+/// Models of a provider that plays a wire.
+pub(crate) fn models(provider: &FakeProvider, wire: Wire) -> Models {
     let at = || VendorSettings {
         api_key: Some("sk-upstream".into()),
         base_url: Some(provider.base_url(wire)),

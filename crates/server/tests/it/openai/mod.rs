@@ -1,7 +1,7 @@
 //! OpenAI's clients and their routes, over a provider that plays what the model's name asks for.
 
 mod chat;
-mod door;
+pub(crate) mod door;
 mod models;
 mod responses;
 mod sdk;

@@ -32,7 +32,8 @@ use crate::api::{Id, json};
 use crate::error::ApiError;
 use crate::exchange::Call;
 
-/// Responses, as OpenAI's clients ask for them. `model` is as in chat completions. With
+/// Responses, as OpenAI's clients ask for them. `model` is as in chat completions. `prompt` names a
+/// stored prompt, with its `version` and `variables`; then no `model` is needed. With
 /// `stream` the answer comes as events from `response.created` to `response.completed`,
 /// `response.incomplete` or `response.failed`. Unless `store` is off the response is
 /// kept, and another goes on with it by `previous_response_id`.
@@ -46,8 +47,8 @@ use crate::exchange::Call;
 ))]
 pub(crate) async fn create_response(call: Call, request: Request) -> Result<Response, ApiError> {
     let mut body = request::json(&call, request.into_body()).await?;
-    let wish = Wish::take(&mut body)?;
-    let mut asked = request::read(&OpenAiResponses, body)?;
+    let (wish, prompted) = Wish::take(&mut body)?;
+    let mut asked = request::read(&OpenAiResponses, body, prompted, "input")?;
     native::read_back(&mut asked.request.messages)?;
     let mut keeper = Keeper::new(&call, &wish);
     go_on(&mut asked, &wish, &mut keeper).await?;

@@ -4,6 +4,7 @@
 use quillet_core::ErrorCode;
 use serde_json::{Map, Value, json};
 
+use super::super::prompted::Prompted;
 use crate::error::{ApiError, problem};
 
 /// Members of a request that the response repeats, with OpenAI's defaults.
@@ -57,20 +58,15 @@ pub(super) struct Wish {
 }
 
 impl Wish {
-    /// Takes it out of a body.
-    pub(super) fn take(body: &mut Value) -> Result<Self, ApiError> {
+    /// Takes it out of a body, and the stored prompt that the request names.
+    pub(super) fn take(body: &mut Value) -> Result<(Self, Option<Prompted>), ApiError> {
         let Some(members) = body.as_object_mut() else {
             let message = "the body has to be a JSON object";
             return Err(problem(ErrorCode::InvalidType, message));
         };
         let says = |name: &str| members.get(name).is_some_and(|value| !value.is_null());
-        for (name, instead) in [
-            ("conversation", "send previous_response_id"),
-            ("prompt", "name it as the model: prompt/ID"),
-        ] {
-            if says(name) {
-                return Err(unsupported(name, instead));
-            }
+        if says("conversation") {
+            return Err(unsupported("conversation", "send previous_response_id"));
         }
         if members.get("background") == Some(&Value::Bool(true)) {
             return Err(unsupported("background", "ask for a stream"));
@@ -80,6 +76,9 @@ impl Wish {
             if let Some(given) = members.get(name).filter(|given| !given.is_null()) {
                 *value = given.clone();
             }
+        }
+        if let Some(prompt) = members.get("prompt").filter(|prompt| !prompt.is_null()) {
+            repeated.insert("prompt".into(), prompt.clone());
         }
         let wish = Wish {
             repeated,
@@ -93,7 +92,8 @@ impl Wish {
         for name in OURS.into_iter().chain((!is_prompt).then_some("metadata")) {
             members.shift_remove(name);
         }
-        Ok(wish)
+        let prompted = Prompted::of_response(members)?;
+        Ok((wish, prompted))
     }
 }
 

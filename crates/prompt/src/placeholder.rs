@@ -1,0 +1,72 @@
+//! Messages of a definition that are a place for others: `{"type": "placeholder", "name":
+//! "history"}`. The request fills it with a list of messages in the variable of that name.
+
+use std::sync::Arc;
+
+use quillet_core::Role;
+use serde_json::Value as Tree;
+
+use crate::definition::TemplateMessage;
+use crate::rich::{Rich, RichKind};
+
+/// How each format prints a variable of the request, around its name.
+const PRINTS: [(&[&str], [&str; 2]); 4] = [
+    (&["go", "golang", "go-template"], ["{{.variables.", "}}"]),
+    (
+        &[
+            "jinja",
+            "jinja2",
+            "hf",
+            "huggingface",
+            "jinja-plain",
+            "liquid",
+        ],
+        ["{{ ", " }}"],
+    ),
+    (&["mustache", "handlebars", "hbs"], ["{{", "}}"]),
+    (&["f-string", "fstring", "python"], ["{", "}"]),
+];
+
+/// The name of the place that a message is; `None` for a message that says something itself.
+pub(crate) fn name(item: &Tree) -> Option<&Tree> {
+    let is_place = item.get("type").and_then(Tree::as_str) == Some("placeholder");
+    is_place.then(|| item.get("name").unwrap_or(&Tree::Null))
+}
+
+/// The place as a message, whose text prints the variable, which is a conversation.
+///
+/// # Errors
+/// It has no name that every format takes, or the format has no way to print it.
+pub(crate) fn message(
+    index: usize,
+    name: &Tree,
+    format: &str,
+    rich: &mut Vec<Rich>,
+) -> Result<TemplateMessage, String> {
+    let named = name.as_str().filter(|name| is_plain(name));
+    let named = named.ok_or_else(|| {
+        format!(
+            "messages[{index}] is a placeholder, whose name has to be letters, digits and _: {name}"
+        )
+    })?;
+    let known = PRINTS
+        .iter()
+        .find(|(formats, _)| formats.iter().any(|one| one.eq_ignore_ascii_case(format)));
+    let (_, [before, after]) = known.ok_or_else(|| {
+        format!("messages[{index}] is a placeholder, which the format {format:?} does not have")
+    })?;
+    rich.push(Rich {
+        name: named.into(),
+        kind: RichKind::Thread,
+    });
+    Ok(TemplateMessage {
+        role: Role::User,
+        content: Arc::from(format!("{before}{named}{after}")),
+    })
+}
+
+/// Whether a name is a variable in every format.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let first = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    first && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}

@@ -1,0 +1,104 @@
+//! Showing that variables of the request are only printed, where the neutral tree cannot.
+//!
+//! The expressions that print them are replaced by literal texts. What is left has no other
+//! reference to a variable of the request, which the format's own compiler says: so nothing in it
+//! depends on one. And it renders to the same text as the template itself does with those texts as
+//! variables: so each expression that was replaced prints its variable and nothing else. Together
+//! that holds for every text that a client may fill in, whatever the tree made of the template.
+
+use std::sync::Arc;
+
+use quillet_core::{Diagnostic, Map, Span};
+
+use super::notation::Filling;
+use super::open::{Open, Whose};
+use super::{ResidualError, definition};
+use crate::definition::{Body, Prompt, TemplateMessage};
+use crate::input::Input;
+use crate::messages::RenderedPrompt;
+use crate::service::PromptService;
+
+/// The prompt with literal texts for its open variables, rendered.
+///
+/// # Errors
+/// Something else in it depends on a variable of the request; it does not render.
+pub(super) async fn render(
+    service: &PromptService,
+    prompt: &Prompt,
+    open: &Open,
+    filling: &Filling,
+    request_id: &str,
+) -> Result<RenderedPrompt, ResidualError> {
+    let body = masked(&prompt.body, open, filling);
+    let Some(definition) = definition(prompt, &open.threads, &body) else {
+        return Ok(RenderedPrompt::Messages(Vec::new()));
+    };
+    let catalogue = service.catalogue();
+    let snapshot = catalogue.snapshot();
+    let inline = catalogue.inline(&prompt.id, definition.clone(), &snapshot);
+    let (_, sources) = inline.map_err(ResidualError::Refused)?;
+    let compiled = catalogue
+        .compiler()
+        .compile(&sources)
+        .map_err(|error| ResidualError::Refused(error.diagnostics))?;
+    let references = compiled.template.references();
+    if references.dynamic {
+        let mut refused = open.unread.clone();
+        let what = "all variables of the request are taken at once";
+        refused.push(Diagnostic::error("convert.refused", &prompt.id, what));
+        return Err(ResidualError::Refused(refused));
+    }
+    let depends = references.variables.iter().find_map(|variable| {
+        let (Whose::Request(name) | Whose::Inside(name)) = open.scope.of(&variable.path) else {
+            return None;
+        };
+        let what = format!("more is done with the variable {name} of the request than to print it");
+        let (source, text) = sources.text(variable.source)?;
+        let found = Diagnostic::error("convert.refused", &source, what);
+        // Places in a text with masks are not those of the author.
+        let is_own = sources.owner(&source) == Some(&*prompt.id);
+        Some(if is_own {
+            found
+        } else {
+            found.at(text, variable.span)
+        })
+    });
+    if let Some(depends) = depends {
+        let mut refused = vec![depends];
+        refused.extend(open.unread.iter().cloned());
+        return Err(ResidualError::Refused(refused));
+    }
+    let nothing = Map::default();
+    let input = Input::new(&nothing, request_id);
+    Ok(service.render_inline(definition, &input).await?.prompt)
+}
+
+fn masked(body: &Body, open: &Open, filling: &Filling) -> Body {
+    let mask = |template: usize, text: &Arc<str>| {
+        let mut text = text.to_string();
+        let prints = open.prints.iter().filter(|one| one.template == template);
+        let mut prints: Vec<(Span, String)> = prints
+            .map(|one| (one.span, filling.mark(one.name)))
+            .collect();
+        prints.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+        for (span, mark) in prints {
+            let literal = format!("\"{}\"", mark.replace('"', "\\\""));
+            if text.get(span.start..span.end).is_some() {
+                text.replace_range(span.start..span.end, &literal);
+            }
+        }
+        Arc::from(text)
+    };
+    match body {
+        Body::Text(text) => Body::Text(mask(0, text)),
+        Body::Messages(messages) => {
+            let messages = messages.iter().enumerate();
+            let message = |(index, message): (usize, &TemplateMessage)| TemplateMessage {
+                role: message.role,
+                content: mask(index, &message.content),
+            };
+            Body::Messages(messages.map(message).collect())
+        }
+        Body::Script(script) => Body::Script(script.clone()),
+    }
+}

@@ -1,0 +1,201 @@
+//! A prompt for clients that fill in the variables themselves: shared variables and tools are
+//! filled in now, variables of the request are left open as `{{name}}` or `{name}`.
+//!
+//! Such a client puts texts in the place of names and can do nothing else. So a template is only
+//! given out where that is exact: a variable of the request is printed as it is and decides
+//! nothing ([`open`] looks through the template's neutral tree), and nothing else in the text looks
+//! like a variable to the client ([`notation`]). In between the real engine renders, with a text
+//! in the place of each open variable that nobody can guess; where that comes out is where the name
+//! goes. What is not exact is refused with its place: a client never gets a text that is wrong.
+//!
+//! Where a template has what the tree cannot say (functions over shared variables, other prompts),
+//! [`masked`] shows the same in another way.
+//!
+//! A text or a whole number is filled in as we would print it. Values of other kinds are printed by
+//! the client, in its own way, so a variable that is declared to be one is refused.
+
+mod masked;
+mod notation;
+mod open;
+
+use quillet_core::{Content, ContentPart, Diagnostic, Map, Role, Value};
+use quillet_template::{MessageSyntax, Missing};
+use serde_json::{Map as Object, Value as Tree, json};
+
+use self::notation::Filling;
+pub use self::notation::Notation;
+use self::open::Open;
+use crate::definition::{Body, Prompt};
+use crate::error::ServiceError;
+use crate::input::Input;
+use crate::messages::RenderedPrompt;
+use crate::service::PromptService;
+
+/// A prompt with the variables of the request left open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Residual {
+    /// One text.
+    Text(String),
+    /// Messages.
+    Messages(Vec<ResidualMessage>),
+}
+
+/// A message of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResidualMessage {
+    /// A message.
+    Said {
+        /// Who says it.
+        role: Role,
+        /// What, with open variables.
+        content: String,
+    },
+    /// A place for messages of the request, which are in the variable of that name.
+    Thread(String),
+}
+
+/// Why a prompt cannot be given out.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ResidualError {
+    /// It is not exact. Each finding has its place.
+    #[error("{}", first(.0))]
+    Refused(Vec<Diagnostic>),
+    /// It does not render.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+}
+
+fn first(found: &[Diagnostic]) -> String {
+    found.first().map(ToString::to_string).unwrap_or_default()
+}
+
+impl From<Diagnostic> for ResidualError {
+    fn from(found: Diagnostic) -> Self {
+        ResidualError::Refused(vec![found])
+    }
+}
+
+/// Fills in what is known of a prompt now and leaves the variables of the request open.
+///
+/// # Errors
+/// What of it a client could not fill in exactly; why it does not render.
+pub async fn residual(
+    service: &PromptService,
+    prompt: &Prompt,
+    notation: Notation,
+    request_id: &str,
+) -> Result<Residual, ResidualError> {
+    let shared = service.variables().ids().await?;
+    let open = Open::of(prompt, service.catalogue(), &shared).map_err(ResidualError::Refused)?;
+    let filling = Filling::new(&open.names, notation);
+    let variables: Map = filling
+        .marks()
+        .map(|(name, mark)| (name, Value::from(mark)))
+        .collect();
+    let Some(plain) = definition(prompt, &open.threads, &prompt.body) else {
+        return Ok(Residual::Messages(threads(&open.threads)));
+    };
+    let input = Input::new(&variables, request_id);
+    let rendered = service.render_inline(plain, &input).await?.prompt;
+    if !open.unread.is_empty() {
+        let masked = masked::render(service, prompt, &open, &filling, request_id).await?;
+        if masked != rendered {
+            return Err(ResidualError::Refused(open.unread));
+        }
+    }
+    let is_divided = matches!(prompt.body, Body::Text(_));
+    let filled = match rendered {
+        RenderedPrompt::Text(text) => return Ok(Residual::Text(filling.write(&prompt.id, &text)?)),
+        RenderedPrompt::Messages(messages) => messages,
+    };
+    let mut written = Vec::with_capacity(filled.len());
+    for message in filled {
+        let text = text(message.content).ok_or_else(|| {
+            let what = "a message has more than text, which these clients do not take";
+            Diagnostic::error("convert.refused", &prompt.id, what)
+        })?;
+        // Where the text of a template is divided into messages, line breaks around each are
+        // dropped, and those of a value with them.
+        if is_divided {
+            filling.inside(&prompt.id, &text)?;
+        }
+        written.push(ResidualMessage::Said {
+            role: message.role,
+            content: filling.write(&prompt.id, &text)?,
+        });
+    }
+    for (index, name) in &open.threads {
+        let place = (*index).min(written.len());
+        written.insert(place, ResidualMessage::Thread(name.clone()));
+    }
+    Ok(Residual::Messages(written))
+}
+
+/// What a message says, if that is text and nothing else.
+fn text(content: Content) -> Option<String> {
+    match content {
+        Content::Text(text) => Some(text),
+        Content::Parts(parts) => parts
+            .into_iter()
+            .map(|part| match part {
+                ContentPart::Text { text } => Some(text),
+                _ => None,
+            })
+            .collect(),
+    }
+}
+
+fn threads(threads: &[(usize, String)]) -> Vec<ResidualMessage> {
+    let names = threads.iter().map(|(_, name)| name.clone());
+    names.map(ResidualMessage::Thread).collect()
+}
+
+/// The prompt with this body as a definition that takes any variable, without messages that are
+/// places for others; `None` where it has no other messages.
+fn definition(
+    prompt: &Prompt,
+    threads: &[(usize, String)],
+    body: &Body,
+) -> Option<Object<String, Tree>> {
+    let body = match body {
+        Body::Text(text) => ("prompt", json!(text)),
+        Body::Messages(messages) => {
+            let is_thread = |index: usize| threads.iter().any(|(place, _)| *place == index);
+            let said = messages
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| !is_thread(*index));
+            let said: Vec<Tree> = said
+                .map(
+                    |(_, said)| json!({"role": said.role.as_str(), "content": said.content.as_ref()}),
+                )
+                .collect();
+            if said.is_empty() {
+                return None;
+            }
+            ("messages", said.into())
+        }
+        Body::Script(_) => return None,
+    };
+    let syntax = match prompt.messages {
+        MessageSyntax::Plain => "plain",
+        MessageSyntax::Elements => "elements",
+        MessageSyntax::RoleLines => "role-lines",
+    };
+    let missing = match prompt.missing {
+        Missing::Strict => "strict",
+        _ => "lenient",
+    };
+    let members = [
+        body,
+        ("format", json!(prompt.format)),
+        ("messageSyntax", json!(syntax)),
+        ("missing", json!(missing)),
+        ("trusted", json!(prompt.trusted)),
+        ("trustedResults", json!(prompt.trusted_results)),
+    ];
+    let members = members
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
+    Some(members.collect())
+}

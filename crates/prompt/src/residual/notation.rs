@@ -1,0 +1,237 @@
+//! How clients write a variable, and what else in a text they would take for one.
+
+use std::hash::{BuildHasher, RandomState};
+
+use quillet_core::{Diagnostic, Span};
+
+/// How a client writes the variables that it fills in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notation {
+    /// `{{name}}`, as Langfuse's clients for Python and Node and MLflow's all read it.
+    Double,
+    /// `{name}`: LiteLLM's client replaces that first, even inside of `{{name}}`.
+    Single,
+}
+
+impl Notation {
+    fn around(self) -> [&'static str; 2] {
+        match self {
+            Notation::Double => ["{{", "}}"],
+            Notation::Single => ["{", "}"],
+        }
+    }
+}
+
+/// Texts that stand for the open variables while the prompt is rendered.
+pub(super) struct Filling {
+    notation: Notation,
+    /// What they all begin with, and nothing else does.
+    begin: String,
+    names: Vec<String>,
+}
+
+/// A text that nobody took for a mark, or the name of a variable.
+enum Piece<'t> {
+    Text(&'t str),
+    Name(&'t str),
+}
+
+impl Filling {
+    pub(super) fn new(names: &[String], notation: Notation) -> Self {
+        let random = || RandomState::new().hash_one(());
+        // What a format would escape is in it, so that escaping it shows.
+        let begin = format!("&<\"'{:016x}{:016x}.", random(), random());
+        Filling {
+            notation,
+            begin,
+            names: names.to_vec(),
+        }
+    }
+
+    /// Each variable with the text that stands for it.
+    pub(super) fn marks(&self) -> impl Iterator<Item = (&str, String)> {
+        let names = self.names.iter().enumerate();
+        names.map(|(index, name)| (name.as_str(), self.mark(index)))
+    }
+
+    /// The text that stands for the variable of that number.
+    pub(super) fn mark(&self, index: usize) -> String {
+        format!("{}{index};", self.begin)
+    }
+
+    /// The text with names in the place of marks.
+    ///
+    /// # Errors
+    /// A client would read it in another way.
+    pub(super) fn write(&self, id: &str, text: &str) -> Result<String, Diagnostic> {
+        let pieces = self.pieces(id, text)?;
+        let [open, close] = self.notation.around();
+        let mut out = String::with_capacity(text.len());
+        for (at, piece) in pieces.iter().enumerate() {
+            match piece {
+                Piece::Text(said) => {
+                    let before_name = matches!(pieces.get(at + 1), Some(Piece::Name(_)));
+                    if let Some(place) = self.notation.mistaken(said, before_name) {
+                        return Err(self.refuse(id, &out, said, place));
+                    }
+                    out.push_str(said);
+                }
+                Piece::Name(name) => out.extend([open, name, close]),
+            }
+        }
+        Ok(out)
+    }
+
+    /// Nothing if the text neither begins nor ends with a variable.
+    pub(super) fn inside(&self, id: &str, text: &str) -> Result<(), Diagnostic> {
+        let pieces = self.pieces(id, text)?;
+        let is_blank =
+            |piece: &&Piece<'_>| matches!(piece, Piece::Text(text) if text.trim().is_empty());
+        let ends = [
+            pieces.iter().find(|piece| !is_blank(piece)),
+            pieces.iter().rev().find(|piece| !is_blank(piece)),
+        ];
+        let outside = ends.into_iter().flatten().find_map(|piece| match piece {
+            Piece::Name(name) => Some(*name),
+            Piece::Text(_) => None,
+        });
+        let Some(name) = outside else {
+            return Ok(());
+        };
+        let what = format!(
+            "a message begins or ends with the variable {name}, whose line breaks are dropped there"
+        );
+        Err(Diagnostic::error("convert.refused", id, what)
+            .help("write the prompt as a list of messages"))
+    }
+
+    fn pieces<'t>(&'t self, id: &str, text: &'t str) -> Result<Vec<Piece<'t>>, Diagnostic> {
+        let mut pieces = Vec::new();
+        let mut parts = text.split(self.begin.as_str());
+        pieces.extend(
+            parts
+                .next()
+                .filter(|text| !text.is_empty())
+                .map(Piece::Text),
+        );
+        for part in parts {
+            let named = part.split_once(';').and_then(|(index, rest)| {
+                let name = self.names.get(index.parse::<usize>().ok()?)?;
+                Some((name, rest))
+            });
+            let (name, rest) = named.ok_or_else(|| changed(id))?;
+            pieces.push(Piece::Name(name));
+            pieces.extend(Some(rest).filter(|rest| !rest.is_empty()).map(Piece::Text));
+        }
+        // The random part alone is what is left of a mark that was changed.
+        let secret = self
+            .begin
+            .trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+        let is_changed =
+            |piece: &Piece<'_>| matches!(piece, Piece::Text(text) if text.contains(secret));
+        if pieces.iter().any(is_changed) {
+            return Err(changed(id));
+        }
+        Ok(pieces)
+    }
+
+    fn refuse(&self, id: &str, before: &str, said: &str, place: usize) -> Diagnostic {
+        let [open, close] = self.notation.around();
+        let text = format!("{before}{said}");
+        let start = before.len() + place;
+        let what = format!(
+            "the text has braces of its own here, which a client reads as {open}variable{close}"
+        );
+        let span = Span {
+            start,
+            end: start + open.len(),
+        };
+        Diagnostic::error("convert.refused", &format!("{id}, rendered"), what).at(&text, span)
+    }
+}
+
+fn changed(id: &str) -> Diagnostic {
+    let what = "a variable of the request is not printed as it is";
+    Diagnostic::error("convert.refused", id, what)
+}
+
+impl Notation {
+    /// Where a client would read something in a text as a variable, or would read a variable that
+    /// follows in another way.
+    fn mistaken(self, text: &str, before_name: bool) -> Option<usize> {
+        let found = match self {
+            Notation::Double => text.find("{{"),
+            Notation::Single => named(text),
+        };
+        // `{` and `{{name}}` are `{{{name}}}` to a client, or half of it.
+        let joined = before_name && self == Notation::Double && text.ends_with('{');
+        found.or_else(|| joined.then(|| text.len() - 1))
+    }
+}
+
+/// Where a text has `{name}`: a client that is given a variable of that name replaces it.
+fn named(text: &str) -> Option<usize> {
+    text.match_indices('{').map(|(at, _)| at).find(|at| {
+        let inside = text[at + 1..].split_once('}').map(|(inside, _)| inside);
+        inside.is_some_and(crate::placeholder::is_plain)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filling(notation: Notation) -> Filling {
+        Filling::new(&["a".to_owned(), "b".to_owned()], notation)
+    }
+
+    #[test]
+    fn names_go_where_the_marks_are() {
+        let filling = filling(Notation::Double);
+        let [a, b] = [filling.mark(0), filling.mark(1)];
+        for (text, expected) in [
+            (format!("{a}{b}"), Some("{{a}}{{b}}")),
+            (format!("x {a}}} y"), Some("x {{a}}} y")),
+            ("plain { } }}".to_owned(), Some("plain { } }}")),
+            (format!("{{{a}"), None),
+            (format!("{a} {{{{b}}}}"), None),
+            (a.replace('<', "&lt;"), None),
+            (a.replace(';', ""), None),
+        ] {
+            let written = filling.write("id", &text).ok();
+            assert_eq!(written.as_deref(), expected, "{text}");
+        }
+        for (text, fits) in [
+            (format!("a {a} b"), true),
+            (format!("{a} b"), false),
+            (format!("b\n{a}\n"), false),
+        ] {
+            assert_eq!(filling.inside("id", &text).is_ok(), fits, "{text}");
+        }
+    }
+
+    #[test]
+    fn single_braces_are_told_from_json() {
+        let filling = filling(Notation::Single);
+        let a = filling.mark(0);
+        for (text, expected) in [
+            (format!("{{\"x\": {a}}}"), Some("{\"x\": {a}}")),
+            (format!("{{ }} {a}"), Some("{ } {a}")),
+            (format!("{{{a}}}"), Some("{{a}}")),
+            (format!("{{b}} {a}"), None),
+            (format!("{{{{b}}}} {a}"), None),
+        ] {
+            let written = filling.write("id", &text).ok();
+            assert_eq!(written.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_where() {
+        let filling = filling(Notation::Double);
+        let text = format!("{}\nuse {{{{this}}}}", filling.mark(0));
+        let refused = filling.write("greet", &text).unwrap_err();
+        let place = refused.position.map(|at| (at.line, at.column));
+        assert_eq!(place, Some((2, 5)), "{refused}");
+    }
+}

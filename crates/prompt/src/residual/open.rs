@@ -1,0 +1,369 @@
+//! Which variables of a prompt are left open, and whether each of them is only printed.
+
+use std::collections::BTreeSet;
+
+use quillet_core::{Diagnostic, Span};
+use quillet_template::convert::{
+    self as templates, Argument, ConvertOptions, Findings, Language, Node, NodeKind, Path, Shape,
+    Start,
+};
+use quillet_template::{Source, VariableReference};
+
+use crate::catalogue::Catalogue;
+use crate::context::REQUEST_ROOTS;
+use crate::definition::{Body, Prompt};
+use crate::names::Names;
+use crate::placeholder::is_plain;
+use crate::rich::RichKind;
+
+/// Formats whose calls take nothing but the arguments that are written there. In others a tool
+/// takes variables by the names of its parameters.
+const EXPLICIT: [Language; 3] = [Language::Go, Language::Jinja, Language::JinjaPlain];
+
+/// The variables of a prompt that are left open.
+pub(super) struct Open {
+    /// Their names, each once.
+    pub(super) names: Vec<String>,
+    /// Messages that are places for others: which message, and the name of the variable.
+    pub(super) threads: Vec<(usize, String)>,
+    /// Where they are printed.
+    pub(super) prints: Vec<Print>,
+    /// What in the templates the neutral tree cannot say. Where there is nothing, the tree proves
+    /// that the variables are only printed; else that is still to be shown.
+    pub(super) unread: Vec<Diagnostic>,
+    /// Whose a variable is.
+    pub(super) scope: Scope,
+}
+
+/// A variable of the request that is printed.
+pub(super) struct Print {
+    /// Which template it is in.
+    pub(super) template: usize,
+    /// Where its expression stands there.
+    pub(super) span: Span,
+    /// Which of the open variables it is.
+    pub(super) name: usize,
+}
+
+impl Open {
+    /// Reads the templates of a prompt; `shared` are the ids of the shared variables.
+    ///
+    /// # Errors
+    /// Everything in it that a client could not fill in exactly.
+    pub(super) fn of(
+        prompt: &Prompt,
+        catalogue: &Catalogue,
+        shared: &[String],
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let refuse = |what: String| vec![Diagnostic::error("convert.refused", &*prompt.id, what)];
+        if let Body::Script(_) = prompt.body {
+            let what = "a script runs and is no text; ask it as a model: prompt/ID";
+            return Err(refuse(what.to_owned()));
+        }
+        let format = catalogue.factory().format(&prompt.format);
+        let language = format.and_then(|format| Language::of_name(format.name()));
+        let language = language.ok_or_else(|| {
+            refuse(format!(
+                "templates of the format {:?} are not read for these clients",
+                prompt.format
+            ))
+        })?;
+        let snapshot = catalogue.snapshot();
+        let roots = shared.iter().filter_map(|id| id.split('.').next());
+        let mut looking = Looking {
+            prompt,
+            language,
+            names: Names {
+                snapshot: &snapshot,
+                format: format.map(AsRef::as_ref),
+            },
+            template: 0,
+            declared: Declared::of(prompt),
+            open: Open {
+                names: Vec::new(),
+                threads: Vec::new(),
+                prints: Vec::new(),
+                unread: Vec::new(),
+                scope: Scope {
+                    at_root: format.is_some_and(|format| format.name() != "go"),
+                    shared: roots.map(str::to_owned).collect(),
+                    declared: Declared::of(prompt).names().collect(),
+                },
+            },
+            implicit: Vec::new(),
+        };
+        let mut refused = Vec::new();
+        for (index, (name, text)) in prompt.templates().into_iter().enumerate() {
+            looking.template = index;
+            if let Err(found) = looking.template(&name, text) {
+                refused.extend(found.into_iter().map(|one| prompt.locate(one)));
+            }
+        }
+        if !looking.open.names.is_empty() {
+            let implicit = std::mem::take(&mut looking.implicit).into_iter();
+            refused.extend(implicit.map(|one| prompt.locate(one)));
+        }
+        if !EXPLICIT.contains(&language) {
+            let unread = std::mem::take(&mut looking.open.unread).into_iter();
+            refused.extend(unread.map(|one| prompt.locate(one)));
+        }
+        if refused.is_empty() {
+            Ok(looking.open)
+        } else {
+            Err(refused)
+        }
+    }
+}
+
+/// What a prompt declares of its variables.
+struct Declared {
+    shapes: Shape,
+    defaults: BTreeSet<String>,
+}
+
+impl Declared {
+    fn of(prompt: &Prompt) -> Self {
+        let schema = prompt.parameters.schema();
+        let schema = schema.map(quillet_core::Value::from);
+        let presets = prompt.parameters.presets().into_iter();
+        let defaults = presets.map(|(name, _)| name.to_string());
+        Declared {
+            shapes: schema.as_ref().map(Shape::of_schema).unwrap_or_default(),
+            defaults: defaults.collect(),
+        }
+    }
+
+    fn names(self) -> impl Iterator<Item = String> {
+        let fields = match self.shapes {
+            Shape::Object(fields) => fields,
+            _ => Vec::new(),
+        };
+        fields.into_iter().map(|(name, _)| name)
+    }
+
+    fn shape(&self, name: &str) -> Option<&Shape> {
+        let Shape::Object(fields) = &self.shapes else {
+            return None;
+        };
+        let field = fields.iter().find(|(field, _)| field == name);
+        field.map(|(_, shape)| shape)
+    }
+}
+
+/// Which variables are the request's.
+pub(super) struct Scope {
+    /// Whether they stand at the root.
+    at_root: bool,
+    /// First names of shared variables.
+    shared: BTreeSet<String>,
+    /// Variables that the prompt declares.
+    declared: BTreeSet<String>,
+}
+
+/// Whose a variable is.
+pub(super) enum Whose<'p> {
+    /// It is known now.
+    Known,
+    /// The request has it under this name.
+    Request(&'p str),
+    /// Something in a variable of the request, or all of them.
+    Inside(&'p str),
+}
+
+struct Looking<'a> {
+    prompt: &'a Prompt,
+    language: Language,
+    names: Names<'a>,
+    /// Which template is looked at.
+    template: usize,
+    declared: Declared,
+    open: Open,
+    /// Calls that may take variables of the request without naming them.
+    implicit: Vec<Diagnostic>,
+}
+
+impl Looking<'_> {
+    fn template(&mut self, name: &str, text: &str) -> Result<(), Vec<Diagnostic>> {
+        let options = ConvertOptions::default();
+        let [mut unread, mut findings] = [0; 2].map(|_| Findings::new(name, text));
+        let source = Source::new(name, text);
+        let nodes = templates::read(self.language, &source, &options, &mut unread)?;
+        match self.thread(&nodes) {
+            Some(thread) => self.open.threads.push((self.template, thread)),
+            None => self.nodes(&nodes, &mut findings),
+        }
+        let unread = templates::finish(String::new(), &options, unread).err();
+        self.open.unread.extend(unread.into_iter().flatten());
+        templates::finish(String::new(), &options, findings).map(drop)
+    }
+
+    /// The variable that a message is the place for.
+    fn thread(&self, nodes: &[Node]) -> Option<String> {
+        let [
+            Node {
+                kind: NodeKind::Print(path),
+                ..
+            },
+        ] = nodes
+        else {
+            return None;
+        };
+        let Whose::Request(name) = self.open.scope.whose(path) else {
+            return None;
+        };
+        let is_thread = self
+            .prompt
+            .rich
+            .iter()
+            .any(|rich| &*rich.name == name && rich.kind == RichKind::Thread);
+        let alone = matches!(self.prompt.body, Body::Messages(_));
+        (is_thread && alone).then(|| name.to_owned())
+    }
+
+    fn nodes(&mut self, nodes: &[Node], findings: &mut Findings<'_>) {
+        for node in nodes {
+            self.node(node, findings);
+        }
+    }
+
+    fn node(&mut self, node: &Node, findings: &mut Findings<'_>) {
+        match &node.kind {
+            NodeKind::Text(_) | NodeKind::Comment(_) | NodeKind::Role(_) => {}
+            NodeKind::Print(path) => self.print(path, node.span, findings),
+            NodeKind::Call(call) => {
+                for argument in call.arguments() {
+                    if let Argument::Path(path) = argument {
+                        self.decides(path, "is an argument of a function", node.span, findings);
+                    }
+                }
+                if !EXPLICIT.contains(&self.language) {
+                    self.by_name(&call.name, node.span, findings.text());
+                }
+            }
+            NodeKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                self.decides(&condition.path, "is a condition", node.span, findings);
+                self.nodes(then, findings);
+                self.nodes(otherwise, findings);
+            }
+            NodeKind::For {
+                list,
+                body,
+                otherwise,
+                ..
+            } => {
+                self.decides(list, "is the list of a loop", node.span, findings);
+                self.nodes(body, findings);
+                self.nodes(otherwise, findings);
+            }
+        }
+    }
+
+    fn print(&mut self, path: &Path, span: Span, findings: &mut Findings<'_>) {
+        let reference = VariableReference::new(path.keys.clone(), 0, span);
+        if path.start == Start::Root && self.names.may_be_call(&reference) {
+            self.by_name(&path.keys.join("."), span, findings.text());
+            return;
+        }
+        let name = match self.open.scope.whose(path) {
+            Whose::Known => return,
+            Whose::Request(name) => name,
+            Whose::Inside(name) => {
+                let what = format!("something in the variable {name} of the request is printed");
+                self.refuse(span, what, findings);
+                return;
+            }
+        };
+        if let Some(why) = self.cannot_be_open(name) {
+            self.refuse(span, format!("the variable {name} {why}"), findings);
+            return;
+        }
+        let known = self.open.names.iter().position(|known| known == name);
+        let name = known.unwrap_or_else(|| {
+            self.open.names.push(name.to_owned());
+            self.open.names.len() - 1
+        });
+        self.open.prints.push(Print {
+            template: self.template,
+            span,
+            name,
+        });
+    }
+
+    /// Why a variable of the request cannot be filled in by a client.
+    fn cannot_be_open(&self, name: &str) -> Option<&'static str> {
+        if !is_plain(name) {
+            return Some("has a name that clients read in different ways");
+        }
+        if self.prompt.rich.iter().any(|rich| &*rich.name == name) {
+            return Some("is no text");
+        }
+        if self.declared.defaults.contains(name) {
+            return Some("has a default, which no client fills in");
+        }
+        match self.declared.shape(name) {
+            None | Some(Shape::Unknown | Shape::Text | Shape::Integer) => None,
+            Some(Shape::Number | Shape::Boolean | Shape::List(_) | Shape::Object(_)) => {
+                Some("is declared to be no text, and a client prints it in a way of its own")
+            }
+        }
+    }
+
+    /// Refuses a variable of the request that does more than to be printed.
+    fn decides(&self, path: &Path, what: &str, span: Span, findings: &mut Findings<'_>) {
+        if let Whose::Request(name) | Whose::Inside(name) = self.open.scope.whose(path) {
+            let what = format!("the variable {name} of the request {what}");
+            self.refuse(span, what, findings);
+        }
+    }
+
+    fn refuse(&self, span: Span, what: String, findings: &mut Findings<'_>) {
+        let help = format!(
+            "no client can fill that in: call POST /api/render/prompts/{}",
+            self.prompt.id
+        );
+        findings.refuse_with(span, what, help);
+    }
+
+    fn by_name(&mut self, function: &str, span: Span, text: &str) {
+        let what = format!(
+            "{function} is called in a format in which tools take variables of the request by name"
+        );
+        let found = Diagnostic::error("convert.refused", &*self.prompt.id, what);
+        self.implicit.push(found.at(text, span));
+    }
+}
+
+impl Scope {
+    /// Whose the variable at a path of the neutral tree is.
+    fn whose<'p>(&self, path: &'p Path) -> Whose<'p> {
+        match path.start {
+            Start::Root => self.of(&path.keys),
+            Start::Item(_) | Start::Loop(..) => Whose::Known,
+        }
+    }
+
+    /// Whose the variable under these keys is.
+    pub(super) fn of<'p>(&self, keys: &'p [String]) -> Whose<'p> {
+        let mut keys = keys.iter().map(String::as_str);
+        let Some(first) = keys.next() else {
+            return Whose::Inside("");
+        };
+        if REQUEST_ROOTS.contains(&first) {
+            return match (keys.next(), keys.next()) {
+                (Some(name), None) => Whose::Request(name),
+                (name, _) => Whose::Inside(name.unwrap_or(first)),
+            };
+        }
+        let is_known =
+            !self.at_root || (self.shared.contains(first) && !self.declared.contains(first));
+        match keys.next() {
+            _ if is_known => Whose::Known,
+            None => Whose::Request(first),
+            Some(_) => Whose::Inside(first),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Choosing the version that a request gets.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use quillet_core::history::{Mark, Split};
+use quillet_core::store::{Key, Kind};
+
+use super::view::{KeyOf, Pins, View};
+use super::{KeptPrompt, Pin, fetch};
+use crate::catalogue::Catalogue;
+use crate::error::ServiceError;
+use crate::input::Input;
+use crate::shelf::Shelf;
+use crate::snapshot::{Definition, PromptEntry, Snapshot, State};
+
+/// How often versions that name versions are followed.
+const MOST_ROUNDS: usize = 8;
+
+impl Catalogue {
+    /// The definition that an id, with a mark or without, names for a request.
+    ///
+    /// # Errors
+    /// There is no such prompt, label or version; the store does not answer.
+    pub(crate) async fn choose(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        input: &Input<'_>,
+    ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
+        let known = snapshot.prompts.get(id);
+        if let Some(definition) = known
+            && !is_drawn(definition)
+        {
+            return Ok(definition.clone());
+        }
+        let key_of = |split: &Split| input.draws_by(split).into_owned();
+        if let Some(found) = self.marked().get(snapshot, id, &key_of) {
+            return Ok(found);
+        }
+        let asked = Asked::of(snapshot, id)?;
+        let mut pins = Pins::new();
+        for _ in 0..MOST_ROUNDS {
+            match self.put_together(snapshot, &asked, &pins, &key_of) {
+                Made::Of(definition) => return Ok(definition),
+                Made::Nothing => break,
+                Made::Lacking(missing) => self.add_pins(snapshot, missing, &mut pins).await?,
+            }
+        }
+        Err(self.no_version(snapshot, &asked).await)
+    }
+
+    /// The same where nothing has to be fetched, for whoever only describes a prompt: of a label in
+    /// shares any version, of a version that is not known yet what readers get who name none.
+    ///
+    /// # Errors
+    /// There is no such prompt or label.
+    pub(crate) fn choose_now(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+    ) -> Result<Arc<Definition<PromptEntry>>, ServiceError> {
+        if let Some(definition) = snapshot.prompts.get(id) {
+            return Ok(definition.clone());
+        }
+        let asked = Asked::of(snapshot, id)?;
+        let key_of = |_: &Split| String::new();
+        match self.put_together(snapshot, &asked, &Pins::new(), &key_of) {
+            Made::Of(definition) => Ok(definition),
+            Made::Lacking(_) => snapshot
+                .prompts
+                .get(&asked.base)
+                .cloned()
+                .ok_or_else(|| snapshot.no_prompt(id)),
+            Made::Nothing => Err(asked.unknown(snapshot)),
+        }
+    }
+
+    fn put_together(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        asked: &Asked<'_>,
+        pins: &Pins,
+        key_of: KeyOf<'_>,
+    ) -> Made {
+        let view = View {
+            snapshot,
+            label: match &asked.mark {
+                Some(Mark::Label(label)) => Some(label.as_str()),
+                _ => None,
+            },
+            pins,
+            key_of,
+            drawn: RefCell::default(),
+            missing: RefCell::default(),
+        };
+        let found = match &asked.mark {
+            Some(mark) => view.marked(&asked.base, mark),
+            None => view.find(&asked.base),
+        };
+        let made = found.map(|found| {
+            let shelf = Shelf::new(&view);
+            let candidate = found.candidate();
+            Arc::new(self.builder().prompt(&asked.base, &candidate, &shelf))
+        });
+        let missing = view.missing.take();
+        match made {
+            _ if !missing.is_empty() => Made::Lacking(missing),
+            None => Made::Nothing,
+            Some(made) => {
+                let drawn = view.drawn.take();
+                self.marked().put(snapshot, asked.id, drawn, &made);
+                Made::Of(made)
+            }
+        }
+    }
+
+    async fn add_pins(
+        &self,
+        snapshot: &Snapshot,
+        missing: BTreeSet<Pin>,
+        pins: &mut Pins,
+    ) -> Result<(), ServiceError> {
+        let place = |pin: Pin| {
+            let key = snapshot.key_of(&pin.id);
+            (pin, key)
+        };
+        let wanted: Vec<(Pin, Key)> = missing.into_iter().map(place).collect();
+        let asked: Vec<(Key, Mark)> = wanted
+            .iter()
+            .map(|(pin, key)| (key.clone(), pin.mark.clone()))
+            .collect();
+        let kept = fetch(&**self.store(), &asked).await?;
+        for ((pin, key), kept) in wanted.into_iter().zip(kept) {
+            let version =
+                kept.and_then(|kept| KeptPrompt::of(self.builder(), snapshot, &pin.id, &key, kept));
+            pins.insert(pin, version.map(Arc::new));
+        }
+        Ok(())
+    }
+
+    /// A version that is not there, with the nearest that is.
+    async fn no_version(&self, snapshot: &Snapshot, asked: &Asked<'_>) -> ServiceError {
+        let is_pin = matches!(asked.mark, Some(Mark::Number(_) | Mark::Digest(_)));
+        let Some(history) = self.store().history().filter(|_| is_pin) else {
+            return asked.unknown(snapshot);
+        };
+        let key = snapshot.key_of(&asked.base);
+        let newest = history.versions(Kind::Prompt, &key, None, 1).await;
+        let newest = newest.ok().and_then(|found| Some(found.first()?.number));
+        ServiceError::NotFound {
+            kind: Kind::Prompt,
+            id: asked.id.to_owned(),
+            nearest: newest.map(|number| format!("{}@{number}", asked.base)),
+            broken: None,
+        }
+    }
+}
+
+/// What came of putting a prompt together.
+enum Made {
+    Of(Arc<Definition<PromptEntry>>),
+    /// Versions have to be fetched first.
+    Lacking(BTreeSet<Pin>),
+    /// There is no such label or version.
+    Nothing,
+}
+
+/// What a request asks for.
+struct Asked<'a> {
+    /// As it was sent.
+    id: &'a str,
+    base: Arc<str>,
+    mark: Option<Mark>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(snapshot: &Snapshot, id: &'a str) -> Result<Self, ServiceError> {
+        // A key may have the sign in itself.
+        if let Some((base, _)) = snapshot.prompts.get_key_value(id) {
+            let (base, mark) = (base.clone(), None);
+            return Ok(Asked { id, base, mark });
+        }
+        let none = || snapshot.no_prompt(id);
+        let (base, mark) = Mark::divide(id).ok_or_else(none)?;
+        let (base, _) = snapshot.prompts.get_key_value(base).ok_or_else(none)?;
+        let asked = Asked {
+            id,
+            base: base.clone(),
+            mark: None,
+        };
+        match mark {
+            Ok(mark) => Ok(Asked {
+                mark: Some(mark),
+                ..asked
+            }),
+            Err(_) => Err(asked.unknown(snapshot)),
+        }
+    }
+
+    /// The error of a label that is not there, with the nearest that is.
+    fn unknown(&self, snapshot: &Snapshot) -> ServiceError {
+        let base = &self.base;
+        let labels = snapshot.labelled.get(base);
+        let labels = labels.into_iter().flat_map(|known| known.labels.0.keys());
+        let known = labels.map(|label| format!("{base}@{label}"));
+        let known: Vec<String> = known.chain([format!("{base}@latest")]).collect();
+        ServiceError::not_found(Kind::Prompt, self.id, known.iter().map(String::as_str))
+    }
+}
+
+/// Whether what a request gets of it depends on the request.
+fn is_drawn(definition: &Definition<PromptEntry>) -> bool {
+    matches!(&definition.state, State::Valid(entry) if entry.drawn)
+}

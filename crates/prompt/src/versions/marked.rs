@@ -1,0 +1,103 @@
+//! What requests got who named a version, kept as long as the snapshot is the current one.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::view::{Drawn, KeyOf};
+use crate::snapshot::{Definition, PromptEntry, Snapshot};
+
+/// Ids that are kept; they are made up of what clients send.
+const MOST_IDS: usize = 10_000;
+/// Outcomes of draws that are kept of one id.
+const MOST_OUTCOMES: usize = 64;
+
+/// Definitions by the ids that were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Marked(RwLock<Of>);
+
+/// Those of one snapshot.
+#[derive(Debug, Default)]
+struct Of {
+    snapshot: Option<Arc<Snapshot>>,
+    by_id: HashMap<Box<str>, Vec<Outcome>>,
+}
+
+#[derive(Debug)]
+struct Outcome {
+    drawn: Box<[Drawn]>,
+    definition: Arc<Definition<PromptEntry>>,
+}
+
+impl Marked {
+    /// What was put together before for a request that draws alike.
+    pub(super) fn get(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        key_of: KeyOf<'_>,
+    ) -> Option<Arc<Definition<PromptEntry>>> {
+        let of = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let is_current = |known: &Arc<Snapshot>| Arc::ptr_eq(known, snapshot);
+        if !of.snapshot.as_ref().is_some_and(is_current) {
+            return None;
+        }
+        let outcomes = of.by_id.get(id)?;
+        let mut draws = Draws {
+            key_of,
+            made: Vec::new(),
+        };
+        let found = outcomes.iter().find(|outcome| draws.fit(&outcome.drawn));
+        found.map(|outcome| outcome.definition.clone())
+    }
+
+    /// Keeps what was put together.
+    pub(super) fn put(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        drawn: Vec<Drawn>,
+        definition: &Arc<Definition<PromptEntry>>,
+    ) {
+        let mut of = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let is_current = |known: &Arc<Snapshot>| Arc::ptr_eq(known, snapshot);
+        if !of.snapshot.as_ref().is_some_and(is_current) {
+            *of = Of {
+                snapshot: Some(snapshot.clone()),
+                by_id: HashMap::new(),
+            };
+        }
+        if of.by_id.len() >= MOST_IDS {
+            of.by_id.clear();
+        }
+        let outcomes = of.by_id.entry(id.into()).or_default();
+        if outcomes.len() < MOST_OUTCOMES {
+            outcomes.push(Outcome {
+                drawn: drawn.into(),
+                definition: definition.clone(),
+            });
+        }
+    }
+}
+
+/// The draws of one request. Outcomes of one id mostly differ in one of them, so each is made once.
+struct Draws<'a, 'k> {
+    key_of: KeyOf<'k>,
+    made: Vec<(&'a Drawn, u64)>,
+}
+
+impl<'a> Draws<'a, '_> {
+    fn fit(&mut self, drawn: &'a [Drawn]) -> bool {
+        drawn.iter().all(|drawn| self.number(drawn) == drawn.number)
+    }
+
+    fn number(&mut self, drawn: &'a Drawn) -> u64 {
+        let is_same =
+            |known: &&(&Drawn, u64)| known.0.salt == drawn.salt && known.0.split == drawn.split;
+        if let Some((_, number)) = self.made.iter().find(is_same) {
+            return *number;
+        }
+        let number = drawn.split.draw(&drawn.salt, &(self.key_of)(&drawn.split));
+        self.made.push((drawn, number));
+        number
+    }
+}

@@ -1,0 +1,172 @@
+//! The versions and labels of a prompt as clients of other services see them.
+//!
+//! They may delete a version, and versions here are for ever. So a deleted one is hidden from these
+//! clients, by a label of its own that they do not see, and stays in the history. What was removed
+//! as a whole and written again begins anew for them.
+
+use std::collections::BTreeSet;
+
+use quillet_core::history::{LATEST, Labels, Mark, PRODUCTION, Target, Version};
+use quillet_core::store::Kind;
+use quillet_host::definitions::{Found, heaviest};
+
+use crate::error::ApiError;
+use crate::exchange::Call;
+
+/// The label that is at all versions that a client deleted.
+pub(crate) const HIDDEN: &str = ".deleted";
+
+/// Versions that are read at once.
+const PAGE: usize = 100;
+
+/// Which version a client wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish<'a> {
+    /// `production`, and the newest where nobody ever set a label.
+    Default,
+    /// The one that a label is at.
+    Label(&'a str),
+    /// The one of this number.
+    Number(u64),
+}
+
+/// A prompt that a client may read.
+#[derive(Debug)]
+pub(crate) struct View<'c> {
+    call: &'c Call,
+    /// Its id.
+    pub(crate) id: String,
+    /// What stands in the store.
+    pub(crate) newest: Found,
+    /// Labels that clients see.
+    pub(crate) labels: Labels,
+    hidden: BTreeSet<u64>,
+}
+
+impl<'c> View<'c> {
+    /// The prompt of that id.
+    ///
+    /// # Errors
+    /// There is none; the store does not answer.
+    pub(crate) async fn of(call: &'c Call, id: &str) -> Result<Self, ApiError> {
+        let definitions = &call.app.definitions;
+        let latest = Mark::Label(LATEST.to_owned());
+        let (newest, _) = definitions.noted(Kind::Prompt, id, &latest).await?;
+        let mut labels = newest.labels.clone();
+        let hidden = labels.0.remove(HIDDEN);
+        Ok(View {
+            call,
+            id: id.to_owned(),
+            hidden: hidden.iter().flat_map(Target::numbers).collect(),
+            newest,
+            labels,
+        })
+    }
+
+    /// All versions that clients see, newest first.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub(crate) async fn versions(&self) -> Result<Vec<Version>, ApiError> {
+        self.down_to(|_| false).await
+    }
+
+    /// The newest version that clients see.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub(crate) async fn latest(&self) -> Result<Option<u64>, ApiError> {
+        let newest = self.newest.version.as_ref().map(|version| version.number);
+        if newest.is_some_and(|number| !self.hidden.contains(&number)) {
+            return Ok(newest);
+        }
+        let seen = self.down_to(|seen| !seen.is_empty()).await?;
+        Ok(seen.first().map(|version| version.number))
+    }
+
+    /// The version that a client wants; `None` where there is none for it.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub(crate) async fn find(&self, wish: Wish<'_>) -> Result<Option<Found>, ApiError> {
+        let of_label = |name| self.labels.get(name).map(heaviest);
+        let number = match wish {
+            Wish::Number(number) if !self.shows(number).await? => None,
+            Wish::Number(number) => Some(number),
+            Wish::Label(LATEST) => self.latest().await?,
+            Wish::Label(name) => of_label(name),
+            Wish::Default if self.labels.0.is_empty() => self.latest().await?,
+            Wish::Default => of_label(PRODUCTION),
+        };
+        let Some(number) = number else {
+            return Ok(None);
+        };
+        let newest = self.newest.version.as_ref();
+        if newest.is_some_and(|version| version.number == number) {
+            return Ok(Some(self.newest.clone()));
+        }
+        let definitions = &self.call.app.definitions;
+        let mark = Mark::Number(number);
+        let found = definitions
+            .find(Kind::Prompt, &self.id, Some(&mark))
+            .await?;
+        Ok(Some(found))
+    }
+
+    /// The labels of a version as clients see them; `latest` is the last.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub(crate) async fn labels_of(&self, number: u64) -> Result<Vec<String>, ApiError> {
+        let at = self
+            .labels
+            .0
+            .iter()
+            .filter(|(_, to)| heaviest(to) == number);
+        let mut labels: Vec<String> = at.map(|(name, _)| name.clone()).collect();
+        if self.latest().await? == Some(number) {
+            labels.push(LATEST.to_owned());
+        }
+        Ok(labels)
+    }
+
+    /// Versions that clients no longer see, and these.
+    pub(crate) fn hidden_with(&self, numbers: &[u64]) -> BTreeSet<u64> {
+        self.hidden.iter().chain(numbers).copied().collect()
+    }
+
+    async fn shows(&self, number: u64) -> Result<bool, ApiError> {
+        let newest = self.newest.version.as_ref().map(|version| version.number);
+        if self.hidden.contains(&number) || newest.is_none_or(|newest| number > newest) {
+            return Ok(false);
+        }
+        let is_there = |seen: &[Version]| seen.last().is_some_and(|one| one.number <= number);
+        let seen = self.down_to(is_there).await?;
+        Ok(seen.iter().any(|version| version.number == number))
+    }
+
+    /// Versions from the newest until these are enough, or until the prompt was removed as a whole.
+    async fn down_to(&self, enough: impl Fn(&[Version]) -> bool) -> Result<Vec<Version>, ApiError> {
+        let definitions = &self.call.app.definitions;
+        let (mut seen, mut before) = (Vec::new(), None);
+        while !enough(&seen) {
+            let page = definitions
+                .versions(Kind::Prompt, &self.id, before, PAGE)
+                .await?;
+            before = page.last().map(|version| version.number);
+            let is_last = page.len() < PAGE;
+            for version in page {
+                if version.removed {
+                    return Ok(seen);
+                }
+                if !self.hidden.contains(&version.number) {
+                    seen.push(version);
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(seen)
+    }
+}

@@ -1,0 +1,90 @@
+//! A version of a prompt as Langfuse's clients read it.
+
+use quillet_core::ErrorCode;
+use quillet_core::history::Version;
+use quillet_host::definitions::Found;
+use serde_json::{Value, json};
+
+use crate::api::client_fill::{Said, Stored, Turn, View, Wish, name_of};
+use crate::error::{ApiError, problem};
+
+/// The one project that there is.
+pub(super) const PROJECT: &str = "quillet";
+
+/// The object that stands for a version.
+pub(super) async fn prompt(
+    view: &View<'_>,
+    found: &Found,
+    said: &Said,
+    resolved: Value,
+) -> Result<Value, ApiError> {
+    let stored = Stored::read(&found.content.text);
+    let newest = Stored::read(&view.newest.content.text);
+    let version = found.version.as_ref();
+    let number = version.map_or(1, |version| version.number);
+    let message = version.map(|version| &*version.message);
+    let created = version.map(created);
+    let text = match said {
+        Said::Text(text) => json!(text),
+        Said::Chat(turns) => turns.iter().map(turn).collect(),
+    };
+    Ok(json!({
+        "id": format!("{}@{number}", view.id),
+        "createdAt": created,
+        "updatedAt": created,
+        "projectId": PROJECT,
+        "createdBy": version.map(|version| &*version.author),
+        "name": name_of(&view.id),
+        "version": number,
+        "type": said.kind(),
+        "prompt": text,
+        "config": stored.as_ref().map_or_else(|| json!({}), Stored::config),
+        "labels": view.labels_of(number).await?,
+        // Tags are those of the prompt, whichever version it is.
+        "tags": newest.as_ref().map(Stored::tags).unwrap_or_default(),
+        "commitMessage": message.filter(|message| !message.is_empty()),
+        "resolutionGraph": resolved,
+        "isActive": null,
+    }))
+}
+
+fn turn(turn: &Turn) -> Value {
+    match turn {
+        Turn::Message { role, content } => {
+            json!({"type": "chatmessage", "role": role, "content": content})
+        }
+        Turn::Placeholder(name) => json!({"type": "placeholder", "name": name}),
+    }
+}
+
+/// When a version was made, as Langfuse writes times.
+pub(super) fn created(version: &Version) -> String {
+    let millis = i64::try_from(version.created_ms).unwrap_or(i64::MAX);
+    let time = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();
+    format!("{time:.3}")
+}
+
+/// There is no such version, in Langfuse's words.
+pub(super) fn not_found(name: &str, wish: Wish<'_>) -> ApiError {
+    let which = match wish {
+        Wish::Number(number) => format!("version {number}"),
+        Wish::Label(label) => format!("label '{label}'"),
+        Wish::Default => "label 'production'".to_owned(),
+    };
+    let message = format!("Prompt not found: '{name}' with {which}");
+    problem(ErrorCode::NotFound, message)
+}
+
+/// The same, where the store says that there is none.
+pub(super) fn or_not_found(error: ApiError, name: &str, wish: Wish<'_>) -> ApiError {
+    let is_absent = [
+        ErrorCode::NotFound,
+        ErrorCode::HistoryVersion,
+        ErrorCode::HistoryLabel,
+    ];
+    if is_absent.contains(&error.code()) {
+        not_found(name, wish)
+    } else {
+        error
+    }
+}

@@ -1,0 +1,153 @@
+//! Prompts inside of prompts: `@@@langfusePrompt:name=header|label=production@@@`. Who reads a
+//! prompt gets the text of the other one in its place, unless they say `resolve=false`.
+
+use quillet_core::{BoxFuture, ErrorCode};
+use quillet_prompt::Notation;
+use serde_json::{Map, Value, json};
+
+use crate::api::client_fill::{self, Said, Turn, View, Wish};
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+
+const BEGIN: &str = "@@@langfusePrompt:";
+const END: &str = "@@@";
+
+/// How deep prompts may stand inside each other, as in Langfuse.
+const DEEPEST: usize = 5;
+
+/// What was put in, for the member `resolutionGraph`.
+type Graph = Map<String, Value>;
+
+/// What a prompt says with all others that it names, and which these are; `null` for none.
+///
+/// # Errors
+/// One does not exist, is no text, or they name each other too deep.
+pub(super) async fn compose(
+    call: &Call,
+    name: &str,
+    said: Said,
+) -> Result<(Said, Value), ApiError> {
+    let mut graph = Graph::new();
+    let composed = match said {
+        Said::Text(text) => Said::Text(expand(call, name, text, 0, &mut graph).await?),
+        Said::Chat(turns) => {
+            let mut composed = Vec::with_capacity(turns.len());
+            for turn in turns {
+                composed.push(match turn {
+                    Turn::Message { role, content } => Turn::Message {
+                        role,
+                        content: expand(call, name, content, 0, &mut graph).await?,
+                    },
+                    place @ Turn::Placeholder(_) => place,
+                });
+            }
+            Said::Chat(composed)
+        }
+    };
+    if graph.is_empty() {
+        return Ok((composed, Value::Null));
+    }
+    let resolved = json!({"root": {"name": name}, "dependencies": graph});
+    Ok((composed, resolved))
+}
+
+fn expand<'a>(
+    call: &'a Call,
+    parent: &'a str,
+    text: String,
+    depth: usize,
+    graph: &'a mut Graph,
+) -> BoxFuture<'a, Result<String, ApiError>> {
+    Box::pin(async move {
+        if !text.contains(BEGIN) {
+            return Ok(text);
+        }
+        if depth == DEEPEST {
+            return Err(wrong(format!(
+                "Prompts stand inside each other deeper than {DEEPEST} levels, or in a circle, at '{parent}'"
+            )));
+        }
+        let (mut out, mut rest) = (String::new(), text.as_str());
+        while let Some((before, after)) = rest.split_once(BEGIN) {
+            out.push_str(before);
+            let Some((tag, after)) = after.split_once(END) else {
+                out.push_str(BEGIN);
+                rest = after;
+                continue;
+            };
+            let (name, wish) = read(tag)?;
+            let (inner, number) = other(call, name, wish).await?;
+            let named = json!({"name": name, "version": number});
+            let known = graph.entry(parent).or_insert_with(|| json!([]));
+            if let Value::Array(known) = known {
+                known.push(named);
+            }
+            out.push_str(&expand(call, name, inner, depth + 1, graph).await?);
+            rest = after;
+        }
+        out.push_str(rest);
+        Ok(out)
+    })
+}
+
+/// The text of another prompt, and its version.
+async fn other(call: &Call, name: &str, wish: Wish<'_>) -> Result<(String, u64), ApiError> {
+    let id = client_fill::readable(call, name).await?;
+    let absent = |error| super::answer::or_not_found(error, name, wish);
+    let view = View::of(call, &id).await.map_err(absent)?;
+    let found = view.find(wish).await.map_err(absent)?;
+    let found = found.ok_or_else(|| super::answer::not_found(name, wish))?;
+    let number = found.version.as_ref().map_or(1, |version| version.number);
+    match client_fill::offer(call, &id, &found, Notation::Double).await? {
+        Said::Text(text) => Ok((text, number)),
+        Said::Chat(_) => Err(wrong(format!(
+            "Prompt dependency is not a text prompt: '{name}'"
+        ))),
+    }
+}
+
+/// What a tag says: `name=header|version=3`.
+fn read(tag: &str) -> Result<(&str, Wish<'_>), ApiError> {
+    let unread = || {
+        wrong(format!(
+            "{BEGIN}{tag}{END} cannot be read: write name=NAME|label=LABEL or name=NAME|version=NUMBER"
+        ))
+    };
+    let (name, which) = tag.split_once('|').ok_or_else(unread)?;
+    let name = name.strip_prefix("name=").ok_or_else(unread)?;
+    if let Some(label) = which.strip_prefix("label=") {
+        return Ok((name, Wish::Label(label)));
+    }
+    let number = which
+        .strip_prefix("version=")
+        .and_then(|number| number.parse().ok());
+    number
+        .map(|number| (name, Wish::Number(number)))
+        .ok_or_else(unread)
+}
+
+fn wrong(message: String) -> ApiError {
+    problem(ErrorCode::DoorRequest, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_read() {
+        for (tag, expected) in [
+            (
+                "name=a/b|label=production",
+                Some(("a/b", Wish::Label("production"))),
+            ),
+            ("name=a|version=3", Some(("a", Wish::Number(3)))),
+            ("name=a", None),
+            ("a|label=b", None),
+            ("name=a|version=x", None),
+            ("name=a|tag=x", None),
+        ] {
+            assert_eq!(read(tag).ok(), expected, "{tag}");
+        }
+    }
+}

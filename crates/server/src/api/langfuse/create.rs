@@ -1,0 +1,223 @@
+//! `POST /api/public/v2/prompts`: a new version of a prompt, which may be its first.
+
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use quillet_core::ErrorCode;
+use quillet_core::history::{Content, LATEST};
+use quillet_core::store::Kind;
+use quillet_host::definitions::Write;
+use serde_json::{Map, Value, json};
+
+use super::answer;
+use super::compose::compose;
+use crate::api::client_fill::{self, MUSTACHE, Said, Stored, Turn, View};
+use crate::api::{body, json};
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+
+/// Options that clients write into `config` and this server knows, too.
+const OPTIONS: [&str; 4] = ["temperature", "top_p", "max_tokens", "stop"];
+
+/// What a client wants written.
+struct Wanted {
+    name: String,
+    said: Said,
+    labels: Vec<String>,
+    tags: Option<Vec<String>>,
+    config: Value,
+    message: String,
+}
+
+/// Writes a version.
+pub(super) async fn create(call: Call, request: Request) -> Result<Response, ApiError> {
+    let wanted = wanted(&object(&call, request).await?)?;
+    let Wanted {
+        name,
+        said,
+        labels,
+        tags,
+        config,
+        message,
+    } = &wanted;
+    let id = client_fill::known_id(&call, name)?;
+    let before = match View::of(&call, &id).await {
+        Ok(view) => Stored::read(&view.newest.content.text),
+        Err(error) if error.code() == ErrorCode::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    if before
+        .as_ref()
+        .is_some_and(|before| before.kind() != said.kind())
+    {
+        let message = "Previous versions have different prompt type. Create a new prompt with a different name.";
+        return Err(problem(ErrorCode::DoorRequest, message));
+    }
+    // That the prompts which it names are there is seen before it is written.
+    compose(&call, name, said.clone()).await?;
+    let mut stored = Stored::written(said, MUSTACHE, (id != *name).then_some(name));
+    let tags = tags.clone().or(before.as_ref().map(Stored::tags));
+    stored.tag(&tags.unwrap_or_default());
+    let model = config.get("model").and_then(Value::as_str);
+    stored.ask(model, options(config));
+    stored.keep("config", config.clone());
+    let write = Write {
+        content: Content::new(stored.to_text()),
+        message,
+        // Equal versions are versions to Langfuse.
+        always: true,
+        labels,
+        // Its clients fill the text in, so what is no Mustache is none of their errors.
+        broken: true,
+        ..Write::new(Kind::Prompt, &id, "")
+    };
+    let definitions = &call.app.definitions;
+    let written = definitions.write(&call.actor(), write).await?;
+    let view = View::of(&call, &id).await?;
+    let number = written.committed.version.number;
+    let wish = client_fill::Wish::Number(number);
+    let found = view.find(wish).await?;
+    let found = found.ok_or_else(|| answer::not_found(name, wish))?;
+    let answer = answer::prompt(&view, &found, said, Value::Null).await?;
+    Ok((StatusCode::CREATED, json(&answer)?).into_response())
+}
+
+/// The body, which has to be a JSON object.
+///
+/// # Errors
+/// It is none.
+pub(super) async fn object(call: &Call, request: Request) -> Result<Map<String, Value>, ApiError> {
+    let config = &call.app.config;
+    let bytes = body::read(request.into_body(), config.body_bytes, config.body_time).await?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let message = format!("the body has to be a JSON object: {error}");
+        problem(ErrorCode::DoorRequest, message).about("body")
+    })
+}
+
+/// How the model is to answer, as far as it says what a model takes: `config` may be anything.
+fn options(config: &Value) -> Map<String, Value> {
+    let mut options = Map::new();
+    for name in OPTIONS {
+        let Some(value) = config.get(name) else {
+            continue;
+        };
+        let alone: Map<String, Value> = [(name.to_owned(), value.clone())].into_iter().collect();
+        if quillet_prompt::file::chat_options(&alone).is_ok() {
+            options.extend(alone);
+        }
+    }
+    options
+}
+
+fn wanted(body: &Map<String, Value>) -> Result<Wanted, ApiError> {
+    let name = text(body, "name")?.filter(|name| !name.trim().is_empty());
+    let name = name.ok_or_else(|| wrong("name", "a text is wanted"))?;
+    let mut labels = texts(body, "labels")?.unwrap_or_default();
+    labels.retain(|label| label != LATEST);
+    labels.dedup();
+    Ok(Wanted {
+        name: name.to_owned(),
+        said: said(body)?,
+        labels,
+        tags: texts(body, "tags")?,
+        config: match body.get("config") {
+            None | Some(Value::Null) => json!({}),
+            Some(config) => config.clone(),
+        },
+        message: text(body, "commitMessage")?.unwrap_or_default().to_owned(),
+    })
+}
+
+fn said(body: &Map<String, Value>) -> Result<Said, ApiError> {
+    let prompt = body.get("prompt").unwrap_or(&Value::Null);
+    match (text(body, "type")?.unwrap_or("text"), prompt) {
+        ("text", Value::String(text)) => Ok(Said::Text(text.clone())),
+        ("text", _) => Err(wrong("prompt", "a text is wanted where type is text")),
+        ("chat", Value::Array(turns)) => {
+            let turns: Result<Vec<Turn>, ApiError> = turns.iter().map(turn).collect();
+            let turns = turns?;
+            distinct(&turns)?;
+            Ok(Said::Chat(turns))
+        }
+        ("chat", _) => Err(wrong(
+            "prompt",
+            "a list of messages is wanted where type is chat",
+        )),
+        _ => Err(wrong("type", "it has to be text or chat")),
+    }
+}
+
+fn turn(turn: &Value) -> Result<Turn, ApiError> {
+    let text = |name: &str| turn.get(name).and_then(Value::as_str).map(str::to_owned);
+    if text("type").as_deref() == Some("placeholder") {
+        let name = text("name").filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| wrong("prompt", "a placeholder has a name"))?;
+        return Ok(Turn::Placeholder(name));
+    }
+    match (text("role"), text("content")) {
+        (Some(role), Some(content)) => Ok(Turn::Message { role, content }),
+        _ => Err(wrong(
+            "prompt",
+            "a message has a role and a content, both texts",
+        )),
+    }
+}
+
+/// Names of variables and of places have to differ.
+fn distinct(turns: &[Turn]) -> Result<(), ApiError> {
+    let mut variables = Vec::new();
+    for turn in turns {
+        if let Turn::Message { content, .. } = turn {
+            let parts = content.split("{{").skip(1);
+            let names = parts.filter_map(|part| Some(part.split_once("}}")?.0.trim()));
+            variables.extend(names);
+        }
+    }
+    let both = turns.iter().filter_map(|turn| match turn {
+        Turn::Placeholder(name) if variables.contains(&name.as_str()) => Some(name.as_str()),
+        _ => None,
+    });
+    let both: Vec<&str> = both.collect();
+    if both.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "Cannot create prompt, variables and placeholders must be unique, the following are not: {}",
+        both.join(", ")
+    );
+    Err(problem(ErrorCode::DoorRequest, message))
+}
+
+/// A member that is a text, if it is there.
+fn text<'b>(body: &'b Map<String, Value>, name: &str) -> Result<Option<&'b str>, ApiError> {
+    match body.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(wrong(name, "a text is wanted")),
+    }
+}
+
+/// A member that is a list of texts, if it is there.
+///
+/// # Errors
+/// It is something else.
+pub(super) fn texts(
+    body: &Map<String, Value>,
+    name: &str,
+) -> Result<Option<Vec<String>>, ApiError> {
+    let wanted = || wrong(name, "a list of texts is wanted");
+    match body.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(items)) => {
+            let item = |item: &Value| item.as_str().map(str::to_owned).ok_or_else(wanted);
+            items.iter().map(item).collect::<Result<_, _>>().map(Some)
+        }
+        Some(_) => Err(wanted()),
+    }
+}
+
+/// A member of a request that does not fit.
+pub(super) fn wrong(member: &str, why: &str) -> ApiError {
+    problem(ErrorCode::DoorRequest, format!("{member}: {why}")).about(member)
+}

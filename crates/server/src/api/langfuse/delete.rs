@@ -1,0 +1,103 @@
+//! `DELETE /api/public/v2/prompts/{name}`: a prompt as a whole, or one version of it.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use quillet_core::ErrorCode;
+use quillet_core::history::{Expect, LabelMove, Split, Target};
+use quillet_core::store::Kind;
+use quillet_host::definitions::{Found, Right, Write, heaviest};
+
+use super::answer;
+use super::read::Query;
+use crate::api::Id;
+use crate::api::client_fill::{self, HIDDEN, View, Wish};
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+use crate::given::Params;
+
+/// Deletes. Versions stay in the history, which this server's own routes show.
+pub(super) async fn delete(
+    call: Call,
+    Id(name): Id,
+    Params(query): Params<Query>,
+) -> Result<Response, ApiError> {
+    let wish = query.wish()?;
+    let id = client_fill::known_id(&call, &name)?;
+    call.app
+        .definitions
+        .permit(&call.actor(), Right::Write, Kind::Prompt, &id)
+        .await?;
+    let absent = |error: ApiError| match error.code() {
+        ErrorCode::NotFound => problem(ErrorCode::NotFound, "Prompt not found"),
+        _ => error,
+    };
+    let view = View::of(&call, &id).await.map_err(absent)?;
+    if wish == Wish::Default {
+        remove(&call, &id).await?;
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let found = view.find(wish).await.map_err(absent)?;
+    let found = found.ok_or_else(|| problem(ErrorCode::NotFound, "Prompt not found"))?;
+    version(&call, &view, &found).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn remove(call: &Call, id: &str) -> Result<(), ApiError> {
+    let definitions = &call.app.definitions;
+    let actor = call.actor();
+    let removing = definitions.remove(&actor, Kind::Prompt, id, "", Expect::Anything);
+    removing.await?;
+    Ok(())
+}
+
+/// Hides a version. If it is the newest one, the one before it is written again on top, so that
+/// what was deleted is used by nobody.
+async fn version(call: &Call, view: &View<'_>, found: &Found) -> Result<(), ApiError> {
+    let number = found.version.as_ref().map_or(0, |version| version.number);
+    let remaining = view.versions().await?;
+    let mut remaining = remaining.iter().map(|version| version.number);
+    let before = remaining.find(|other| *other != number);
+    let Some(before) = before else {
+        return remove(call, &view.id).await;
+    };
+    let hidden = view.hidden_with(&[number]);
+    let hidden = Split {
+        versions: hidden.into_iter().map(|number| (number, 1)).collect(),
+        ..Split::default()
+    };
+    let of_it = view
+        .labels
+        .0
+        .iter()
+        .filter(|(_, to)| heaviest(to) == number);
+    let mut moves: Vec<LabelMove> = of_it.map(|(name, _)| moved(name, None)).collect();
+    moves.push(moved(HIDDEN, Some(Target::Split(hidden))));
+    let (definitions, actor) = (&call.app.definitions, call.actor());
+    let message = format!("version {number} deleted");
+    definitions
+        .relabel_all(&actor, Kind::Prompt, &view.id, &moves, &message)
+        .await?;
+    if view.latest().await? != Some(number) {
+        return Ok(());
+    }
+    let wish = Wish::Number(before);
+    let found = view.find(wish).await?;
+    let found = found.ok_or_else(|| answer::not_found(&view.id, wish))?;
+    let write = Write {
+        content: found.content,
+        message: &message,
+        expect: Expect::Version(number),
+        broken: true,
+        ..Write::new(Kind::Prompt, &view.id, "")
+    };
+    definitions.write(&actor, write).await?;
+    Ok(())
+}
+
+fn moved(name: &str, to: Option<Target>) -> LabelMove {
+    LabelMove {
+        name: name.to_owned(),
+        to,
+        expect: None,
+    }
+}

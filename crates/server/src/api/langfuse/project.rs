@@ -1,0 +1,25 @@
+//! What Langfuse's clients ask of the project that their keys are for.
+
+use axum::response::Response;
+use serde_json::json;
+
+use super::answer::PROJECT;
+use crate::api::json;
+use crate::error::ApiError;
+use crate::exchange::Call;
+
+/// The project. Clients ask for it to see whether their keys are right.
+pub(super) async fn projects(_: Call) -> Result<Response, ApiError> {
+    let organization = json!({"id": PROJECT, "name": PROJECT});
+    json(&json!({"data": [{
+        "id": PROJECT,
+        "name": PROJECT,
+        "organization": organization,
+        "metadata": {},
+    }]}))
+}
+
+/// Whether the service answers.
+pub(super) async fn health(_: Call) -> Result<Response, ApiError> {
+    json(&json!({"status": "OK", "version": env!("CARGO_PKG_VERSION")}))
+}

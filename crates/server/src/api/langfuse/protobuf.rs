@@ -1,0 +1,112 @@
+//! Fields of a protobuf message, one after the other: all that is needed to read spans. By hand,
+//! since the crates for protobuf come with gRPC's feature, and this is there without it.
+
+/// A field: its number and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Field<'b> {
+    /// A number of any kind, as its bits.
+    Number(u64),
+    /// A text, bytes, or a message.
+    Bytes(&'b [u8]),
+}
+
+/// Reads the fields of a message. Ends early with an error where it is cut or none.
+pub(super) struct Fields<'b>(&'b [u8]);
+
+/// The bytes are no such message.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("the bytes are no protobuf message")]
+pub(super) struct Malformed;
+
+impl<'b> Fields<'b> {
+    /// The fields of a message.
+    pub(super) fn of(message: &'b [u8]) -> Self {
+        Fields(message)
+    }
+
+    fn varint(&mut self) -> Result<u64, Malformed> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let (first, rest) = self.0.split_first().ok_or(Malformed)?;
+            self.0 = rest;
+            value |= u64::from(first & 0x7F) << shift;
+            if first & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(Malformed)
+    }
+
+    fn take(&mut self, length: u64) -> Result<&'b [u8], Malformed> {
+        let length = usize::try_from(length).map_err(|_| Malformed)?;
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn little_endian(&mut self, length: u64) -> Result<u64, Malformed> {
+        let bytes = self.take(length)?.iter().rev();
+        Ok(bytes.fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    fn read(&mut self) -> Result<(u64, Field<'b>), Malformed> {
+        let tag = self.varint()?;
+        let field = match tag & 7 {
+            0 => Field::Number(self.varint()?),
+            1 => Field::Number(self.little_endian(8)?),
+            2 => {
+                let length = self.varint()?;
+                Field::Bytes(self.take(length)?)
+            }
+            5 => Field::Number(self.little_endian(4)?),
+            _ => return Err(Malformed),
+        };
+        Ok((tag >> 3, field))
+    }
+}
+
+impl<'b> Iterator for Fields<'b> {
+    type Item = Result<(u64, Field<'b>), Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let read = self.read();
+        if read.is_err() {
+            self.0 = &[];
+        }
+        Some(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_and_cut_ones_are_not() {
+        // 1: 150, 2: "testing", 3: fixed64 1, 4: fixed32 2
+        let message = b"\x08\x96\x01\x12\x07testing\x19\x01\0\0\0\0\0\0\0\x25\x02\0\0\0";
+        let read: Result<Vec<_>, _> = Fields::of(message).collect();
+        let expected = vec![
+            (1, Field::Number(150)),
+            (2, Field::Bytes(b"testing")),
+            (3, Field::Number(1)),
+            (4, Field::Number(2)),
+        ];
+        assert_eq!(read, Ok(expected));
+        for cut in [1, 2, 4, 11, 13, 20] {
+            let read: Result<Vec<_>, _> = Fields::of(&message[..cut]).collect();
+            assert_eq!(read, Err(Malformed), "{cut}");
+        }
+        for hostile in [
+            &b"\x0b"[..],
+            b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+            b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+        ] {
+            let read: Result<Vec<_>, _> = Fields::of(hostile).collect();
+            assert_eq!(read, Err(Malformed), "{hostile:?}");
+        }
+    }
+}

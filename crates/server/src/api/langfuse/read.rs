@@ -1,0 +1,79 @@
+//! `GET /api/public/v2/prompts/{name}`.
+
+use axum::response::Response;
+use quillet_core::ErrorCode;
+use quillet_prompt::Notation;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::answer;
+use super::compose::compose;
+use crate::api::client_fill::{self, View, Wish};
+use crate::api::{Id, json};
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+use crate::given::Params;
+
+/// What stands behind `?`.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Query {
+    version: Option<String>,
+    label: Option<String>,
+    resolve: Option<String>,
+}
+
+impl Query {
+    /// Which version is wanted.
+    ///
+    /// # Errors
+    /// The version is no number; there is a label as well.
+    pub(super) fn wish(&self) -> Result<Wish<'_>, ApiError> {
+        let version = self.version.as_deref().filter(|text| !text.is_empty());
+        let label = self.label.as_deref().filter(|text| !text.is_empty());
+        let Some(version) = version else {
+            return Ok(label.map_or(Wish::Default, Wish::Label));
+        };
+        let number: i64 = version.parse().map_err(|_| {
+            problem(
+                ErrorCode::DoorRequest,
+                "version: it has to be a whole number",
+            )
+            .about("version")
+        })?;
+        match (number, label) {
+            // Langfuse takes 0 for none.
+            (0, label) => Ok(label.map_or(Wish::Default, Wish::Label)),
+            (_, Some(_)) => {
+                let message = "Cannot specify both version and label";
+                Err(problem(ErrorCode::DoorRequest, message))
+            }
+            // Nothing has a number below 1, and nothing has this one.
+            (number, None) => Ok(Wish::Number(u64::try_from(number).unwrap_or(u64::MAX))),
+        }
+    }
+
+    fn resolves(&self) -> bool {
+        self.resolve.as_deref() != Some("false")
+    }
+}
+
+/// One version of a prompt.
+pub(super) async fn read(
+    call: Call,
+    Id(name): Id,
+    Params(query): Params<Query>,
+) -> Result<Response, ApiError> {
+    let wish = query.wish()?;
+    let id = client_fill::readable(&call, &name).await?;
+    let absent = |error| answer::or_not_found(error, &name, wish);
+    let view = View::of(&call, &id).await.map_err(absent)?;
+    let found = view.find(wish).await.map_err(absent)?;
+    let found = found.ok_or_else(|| answer::not_found(&name, wish))?;
+    let said = client_fill::offer(&call, &id, &found, Notation::Double).await?;
+    let (said, resolved) = if query.resolves() {
+        compose(&call, &name, said).await?
+    } else {
+        (said, Value::Null)
+    };
+    json(&answer::prompt(&view, &found, &said, resolved).await?)
+}

@@ -1,0 +1,63 @@
+//! Aliases of the registry, which are our labels.
+
+use axum::extract::Request;
+use axum::response::Response;
+use quillet_core::ErrorCode;
+use quillet_core::history::{LATEST, LabelMove, Target};
+use quillet_core::store::Kind;
+use serde_json::json;
+
+use super::create::{Body, body};
+use crate::api::client_fill::{self, View, Wish};
+use crate::api::json;
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+
+/// Sets an alias.
+pub(super) async fn set(call: Call, request: Request) -> Result<Response, ApiError> {
+    let body = body(&call, request).await?;
+    let version = body.text("version")?;
+    let number = version.parse().map_err(|_| {
+        let message = format!("version: the number of a version is wanted, not {version:?}");
+        problem(ErrorCode::DoorRequest, message)
+    })?;
+    let name = body.text("name")?;
+    let id = client_fill::known_id(&call, &name)?;
+    let view = View::of(&call, &id).await?;
+    if view.find(Wish::Number(number)).await?.is_none() {
+        let message = format!("{name} has no version {number}");
+        return Err(problem(ErrorCode::HistoryVersion, message));
+    }
+    moved(&call, &body, &id, Some(Target::Version(number))).await
+}
+
+/// Takes an alias away.
+pub(super) async fn remove(call: Call, request: Request) -> Result<Response, ApiError> {
+    let body = body(&call, request).await?;
+    let id = client_fill::known_id(&call, &body.text("name")?)?;
+    View::of(&call, &id).await?;
+    moved(&call, &body, &id, None).await
+}
+
+async fn moved(
+    call: &Call,
+    body: &Body,
+    id: &str,
+    to: Option<Target>,
+) -> Result<Response, ApiError> {
+    let name = body.text("alias")?;
+    if name == LATEST {
+        let message = "the alias latest moves by itself and cannot be set";
+        return Err(problem(ErrorCode::DoorRequest, message));
+    }
+    let moves = [LabelMove {
+        name,
+        to,
+        expect: None,
+    }];
+    let definitions = &call.app.definitions;
+    definitions
+        .relabel_all(&call.actor(), Kind::Prompt, id, &moves, "")
+        .await?;
+    json(&json!({}))
+}

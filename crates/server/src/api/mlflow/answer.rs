@@ -1,0 +1,128 @@
+//! Prompts as MLflow's clients read them.
+
+use quillet_core::ErrorCode;
+use quillet_host::definitions::{Found, heaviest};
+use quillet_prompt::Notation;
+use serde_json::{Map, Value, json};
+
+use crate::api::client_fill::{self, Said, Stored, Turn, View, name_of};
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+
+/// The tag that says that a model is a prompt.
+pub(super) const IS_PROMPT: &str = "mlflow.prompt.is_prompt";
+/// The tag that holds what it says.
+pub(super) const TEXT: &str = "mlflow.prompt.text";
+/// The tag that says whether that is a text or messages.
+pub(super) const KIND: &str = "_mlflow_prompt_type";
+/// Under which name the other tags are kept in a definition.
+pub(super) const TAGS: &str = "mlflowTags";
+
+/// What stands before a statement of Jinja: a client that finds it in a text takes it for a
+/// template of Jinja.
+pub(super) const STATEMENT: &str = "{%";
+
+/// A prompt without what it says.
+pub(super) async fn model(view: &View<'_>) -> Result<Value, ApiError> {
+    let newest = view.newest.version.as_ref();
+    let created = newest.map(|version| version.created_ms);
+    let aliases = view.labels.0.iter();
+    let aliases: Vec<Value> = aliases
+        .map(|(name, to)| json!({"alias": name, "version": heaviest(to).to_string()}))
+        .collect();
+    let stored = Stored::read(&view.newest.content.text);
+    Ok(json!({
+        "name": name_of(&view.id),
+        "creation_timestamp": created,
+        "last_updated_timestamp": created,
+        "description": newest.map_or("", |version| &version.message),
+        "latest_versions": [],
+        "aliases": aliases,
+        "tags": tags([(IS_PROMPT, "true".to_owned())], stored.as_ref()),
+    }))
+}
+
+/// A version with what it says.
+pub(super) async fn version(
+    call: &Call,
+    view: &View<'_>,
+    found: &Found,
+) -> Result<Value, ApiError> {
+    let stored = Stored::read(&found.content.text);
+    let own = stored.as_ref().and_then(Stored::of_client);
+    let said = match own {
+        Some(said) => said,
+        None => plain(client_fill::offer(call, &view.id, found, Notation::Double).await?)?,
+    };
+    let version = found.version.as_ref();
+    let number = version.map_or(1, |version| version.number);
+    let labels = view.labels_of(number).await?;
+    let own = [
+        (IS_PROMPT, "true".to_owned()),
+        (KIND, said.kind().to_owned()),
+        (TEXT, text(said)?),
+    ];
+    Ok(json!({
+        "name": name_of(&view.id),
+        "version": number.to_string(),
+        "creation_timestamp": version.map(|version| version.created_ms),
+        "last_updated_timestamp": version.map(|version| version.created_ms),
+        "user_id": version.map(|version| &*version.author),
+        "description": version.map_or("", |version| &version.message),
+        "current_stage": "None",
+        "source": "prompt-template",
+        "run_id": "",
+        "status": "READY",
+        "aliases": labels,
+        "tags": tags(own, stored.as_ref()),
+    }))
+}
+
+fn tags<const N: usize>(own: [(&str, String); N], stored: Option<&Stored>) -> Vec<Value> {
+    let tag = |key: &str, value: &str| json!({"key": key, "value": value});
+    let mut all: Vec<Value> = own.iter().map(|(key, value)| tag(key, value)).collect();
+    let kept = stored.and_then(|stored| stored.kept(TAGS)?.as_object());
+    let kept = kept.into_iter().flat_map(Map::iter);
+    all.extend(kept.filter_map(|(key, value)| Some(tag(key, value.as_str()?))));
+    all
+}
+
+/// What was not written by such a client, if none would take it for Jinja.
+fn plain(said: Said) -> Result<Said, ApiError> {
+    let texts: Vec<&str> = match &said {
+        Said::Text(text) => vec![text],
+        Said::Chat(turns) => turns
+            .iter()
+            .filter_map(|turn| match turn {
+                Turn::Message { content, .. } => Some(content.as_str()),
+                Turn::Placeholder(_) => None,
+            })
+            .collect(),
+    };
+    if texts.iter().any(|text| text.contains(STATEMENT)) {
+        let message =
+            format!("the text has {STATEMENT} in it, which MLflow's client takes for Jinja");
+        return Err(problem(ErrorCode::DoorInexact, message));
+    }
+    Ok(said)
+}
+
+fn text(said: Said) -> Result<String, ApiError> {
+    let turns = match said {
+        Said::Text(text) => return Ok(text),
+        Said::Chat(turns) => turns,
+    };
+    let mut messages = Vec::with_capacity(turns.len());
+    for turn in turns {
+        match turn {
+            Turn::Message { role, content } => {
+                messages.push(json!({"role": role, "content": content}));
+            }
+            Turn::Placeholder(name) => {
+                let message = format!("MLflow's client has no place for the messages {name}");
+                return Err(problem(ErrorCode::DoorInexact, message));
+            }
+        }
+    }
+    Ok(Value::from(messages).to_string())
+}

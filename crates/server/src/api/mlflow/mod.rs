@@ -1,0 +1,56 @@
+//! The routes of MLflow's prompt registry, where a prompt is a registered model with tags and a
+//! version of it a version of a model. They are not in the OpenAPI document, since their shapes are
+//! MLflow's. `docs/doors.md` has them all.
+
+mod alias;
+mod answer;
+mod create;
+mod error;
+mod read;
+
+use axum::routing::{delete, get, post};
+use quillet_host::definitions::Right;
+
+pub(crate) use self::error::answer;
+use crate::doors::Door;
+use crate::needs::Needs;
+
+/// The routes, relative to the prefix of all routes.
+pub(crate) const ROUTES: &[Door] = &[
+    (READ, "GET", "/api/2.0/mlflow/registered-models/get", || {
+        get(read::model)
+    }),
+    (READ, "GET", ALIAS, || get(read::by_alias)),
+    (READ, "GET", "/api/2.0/mlflow/model-versions/get", || {
+        get(read::version)
+    }),
+    (
+        WRITE,
+        "POST",
+        "/api/2.0/mlflow/registered-models/create",
+        || post(create::model),
+    ),
+    (
+        WRITE,
+        "POST",
+        "/api/2.0/mlflow/registered-models/set-tag",
+        || post(create::tag),
+    ),
+    (
+        WRITE,
+        "POST",
+        "/api/2.0/mlflow/model-versions/create",
+        || post(create::version),
+    ),
+    // Whoever may only promote moves labels, too.
+    (Needs::Entry, "POST", ALIAS, || post(alias::set)),
+    (Needs::Entry, "DELETE", ALIAS, || delete(alias::remove)),
+];
+
+const READ: Needs = Needs::Any(Right::Read);
+const WRITE: Needs = Needs::Any(Right::Write);
+
+const ALIAS: &str = "/api/2.0/mlflow/registered-models/alias";
+
+/// What the paths of all of them begin with.
+pub(crate) const BASE: &str = "/api/2.0/mlflow/";

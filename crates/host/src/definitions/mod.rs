@@ -129,7 +129,8 @@ impl Definitions {
         kind: Kind,
         text: &'a str,
     ) -> Result<(&'a str, Option<Mark>), DefinitionError> {
-        let Some((id, mark)) = Mark::divide(text) else {
+        let divided = Mark::divide(text).filter(|_| kind.has_versions());
+        let Some((id, mark)) = divided else {
             return Ok((text, None));
         };
         if self.is_there(kind, text).await? {

@@ -322,7 +322,19 @@ pub(crate) async fn get_environ(
     Id(id): Id,
 ) -> Result<Response, ApiError> {
     wanted.latest(&call.app).await?;
-    wanted.answer(&call.app.service.variables().get(&id).await?, None)
+    let variables = call.app.service.variables();
+    if !call.rights().are_all() {
+        // A tree has every variable below the id.
+        let ids = variables.ids().await?;
+        let below = |known: &&String| {
+            let rest = known.strip_prefix(id.as_str());
+            rest.is_some_and(|rest| rest.starts_with('.'))
+        };
+        for hidden in ids.iter().filter(below) {
+            call.may(Right::Read, Kind::Environ, hidden).await?;
+        }
+    }
+    wanted.answer(&variables.get(&id).await?, None)
 }
 
 /// A tool as it was registered.

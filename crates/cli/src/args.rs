@@ -1,5 +1,6 @@
 //! The command line.
 
+mod history;
 mod script;
 mod sql;
 
@@ -11,6 +12,10 @@ use clap_complete::Shell;
 use quillet::settings::keys::Provider;
 use quillet::settings::{self, Flags, Setting};
 
+pub(crate) use history::{
+    Collect, Diff, Export, Label, Labels, Log, Promote, Pull, Push, Remove, Rollback, Show,
+    Versions, Why,
+};
 pub(crate) use script::{Chats, Echo, Fmt, Lsp, Run, Test, With};
 pub(crate) use sql::Sql;
 #[cfg(feature = "sql")]
@@ -28,17 +33,18 @@ const GLOBAL: &str = "Global options";
     arg_required_else_help = true
 )]
 #[command(after_help = "Examples:
-  quillet demo                              a tour, offline
-  quillet serve --demo                      a prompt service to try
-  quillet ask \"What is a monad?\" -m gpt-4o  ask a model
-  quillet chat --demo                       talk with a mock model
-  quillet sql \"How many orders?\" --db demo  ask a database
-  quillet render greeting.tmpl -D name=Ada  fill in a template
-  quillet run support.prompty -m gpt-4o     send a prompt to a model
-  quillet run hello.ai.yaml                 run a script
-  quillet test scripts/                     run the tests beside scripts
-  quillet check prompts/                    find what is wrong with templates
-  quillet convert old.j2 --to go            write it in another format
+  quillet demo                                 a tour, offline
+  quillet serve --demo                         a prompt service to try
+  quillet ask \"What is a monad?\" -m gpt-6-sol  ask a model
+  quillet chat --demo                          talk with a mock model
+  quillet sql \"How many orders?\" --db demo     ask a database
+  quillet render greeting.tmpl -D name=Ada     fill in a template
+  quillet run support.prompty -m gpt-6-sol     send a prompt to a model
+  quillet run hello.ai.yaml                    run a script
+  quillet test scripts/                        run the tests beside scripts
+  quillet check prompts/                       find what is wrong with templates
+  quillet convert old.j2 --to go               write it in another format
+  quillet push prompts-repo --dry-run          what would become a new version
 
 Exit codes: 0 fine, 1 failure, 2 usage, 3 template or variable, 4 model,
 5 refused.")]
@@ -120,6 +126,8 @@ pub(crate) enum Command {
     /// List, show, add and remove extensions of the store.
     #[command(subcommand)]
     Ext(Stored),
+    #[command(flatten)]
+    Versions(Box<Versions>),
     /// Show settings, and where they come from.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -191,7 +199,7 @@ pub(crate) struct Mcp {
 /// Who is talked to, and what that one may do.
 #[derive(Debug, Args)]
 pub(crate) struct Talk {
-    /// The model: gpt-4o, claude-…, gemini-…, PROVIDER/NAME, or mock.
+    /// The model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// The address of the server that speaks OpenAI's wire.
@@ -467,12 +475,16 @@ pub(crate) enum Stored {
         #[arg(long)]
         force: bool,
         #[command(flatten)]
+        why: Why,
+        #[command(flatten)]
         store: StoreArgs,
     },
     /// Remove one.
     #[command(visible_alias = "remove")]
     Rm {
         id: String,
+        #[command(flatten)]
+        why: Why,
         #[command(flatten)]
         store: StoreArgs,
     },
@@ -607,6 +619,7 @@ impl Command {
             | Command::Tool(stored)
             | Command::Var(stored)
             | Command::Ext(stored) => Some(stored.store()),
+            Command::Versions(versions) => Some(versions.store()),
             // It names its store itself, for all of its commands.
             Command::Sql(_) => None,
             // Scripts name their store themselves, with what else they run with.

@@ -10,6 +10,7 @@ use quillet_core::Exit;
 use quillet_core::build::Missing;
 use quillet_core::chat::ModelError;
 use quillet_core::store::{StoreError, StoreErrorKind};
+use quillet_host::definitions::DefinitionError;
 use quillet_prompt::ServiceError;
 
 /// Why a command failed.
@@ -25,6 +26,8 @@ pub(crate) enum Failure {
     Findings(Vec<Finding>),
     /// The prompt service did not do what it was asked.
     Service(Box<ServiceError>),
+    /// A definition or a version of it is not there, or cannot be written.
+    Definition(Box<DefinitionError>),
     /// A run of an agent failed.
     Agent(Box<AgentError>),
     /// The reader of the output left.
@@ -45,6 +48,7 @@ impl Failure {
             Failure::Usage(_) | Failure::Config(_) | Failure::Missing(_) => Exit::Usage,
             Failure::Findings(_) => Exit::Template,
             Failure::Service(error) => error.root_code().exit(),
+            Failure::Definition(error) => error.code().exit(),
             Failure::Agent(error) => error.root_code().exit(),
             Failure::ClosedPipe => Exit::ClosedPipe,
             Failure::Interrupted => Exit::Interrupted,
@@ -56,6 +60,15 @@ impl Failure {
 impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         Failure::Agent(Box::new(error))
+    }
+}
+
+impl From<DefinitionError> for Failure {
+    fn from(error: DefinitionError) -> Self {
+        match error {
+            DefinitionError::Store(error) => error.into(),
+            error => Failure::Definition(Box::new(error)),
+        }
     }
 }
 
@@ -112,6 +125,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Other(message) | Failure::Usage(message) => f.write_str(message),
             Failure::Service(error) => error.fmt(f),
+            Failure::Definition(error) => error.fmt(f),
             Failure::Agent(error) => error.fmt(f),
             Failure::Missing(missing) => missing.fmt(f),
             _ => Ok(()),

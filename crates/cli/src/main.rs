@@ -6,14 +6,17 @@
 
 mod agent_file;
 mod args;
+mod bar;
 mod beside;
 mod braces;
+mod cells;
 mod command;
 #[cfg(feature = "sql")]
 mod databases;
 #[cfg(not(feature = "sql"))]
 #[path = "databases_missing.rs"]
 mod databases;
+mod endings;
 mod explain;
 mod failure;
 mod overlay;
@@ -140,6 +143,7 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
             Command::Tool(args) => command::stored::run(Kind::Tool, args, config).await,
             Command::Var(args) => command::stored::run(Kind::Environ, args, config).await,
             Command::Ext(args) => command::stored::run(Kind::Extension, args, config).await,
+            Command::Versions(args) => command::history::run(args, config).await,
             Command::Doctor(args) => command::doctor::run(args, config).await,
             Command::Serve(_)
             | Command::Ask(_)

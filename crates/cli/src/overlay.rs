@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quillet_core::BoxFuture;
+use quillet_core::history::History;
 use quillet_core::store::{Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind};
 
 /// Entries over a store, or over nothing. Reads only.
@@ -118,5 +119,10 @@ impl Store for Overlay {
 
     fn health(&self) -> Health {
         self.under.health()
+    }
+
+    /// What is laid over the store has no versions; what it calls may have.
+    fn history(&self) -> Option<&dyn History> {
+        self.under.history()
     }
 }

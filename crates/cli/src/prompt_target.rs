@@ -6,6 +6,7 @@ use std::sync::Arc;
 use quillet::parts;
 use quillet::settings::{self, Settings};
 use quillet_core::chat::ChatOptions;
+use quillet_core::history::Mark;
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Map, Message, json};
 use quillet_prompt::{Input, PromptService, RenderOutcome, ServiceError, ToolFailure, Unused};
@@ -37,7 +38,7 @@ pub(crate) fn is_prompt(name: &str) -> Result<bool, Failure> {
     })
 }
 
-/// Whether the store, if there is one, has a prompt of this id.
+/// Whether the store, if there is one, has a prompt of this id, which may have a mark.
 ///
 /// # Errors
 /// The store cannot be opened or read.
@@ -47,7 +48,10 @@ pub(crate) async fn is_stored(name: &str, config: &Settings) -> Result<bool, Fai
     }
     let catalogue = parts::catalogue(config, parts::store(config).await?)?;
     catalogue.load().await?;
-    Ok(catalogue.snapshot().prompts.get(name).is_some())
+    let snapshot = catalogue.snapshot();
+    let has = |id: &str| snapshot.prompts.get(id).is_some();
+    // Which version it is, and whether there is one, is found when it is rendered.
+    Ok(has(name) || Mark::divide(name).is_some_and(|(id, _)| has(id)))
 }
 
 /// A prompt that was rendered, for whoever sends it.

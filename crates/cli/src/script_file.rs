@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::civil::Date;
 use quillet_script::library::{Builtin, Folders, Layered, Library, check as check_names};
 use quillet_script::syntax::Source;
 use quillet_script::{ScriptError, host, reader, testing};
 use quillet_template::TemplateFactory;
 
+use crate::endings;
 use crate::failure::Failure;
 use crate::report::Finding;
 use crate::scripts::finding;
@@ -37,6 +39,7 @@ pub(crate) async fn check(
     path: &Path,
     search: &[PathBuf],
     tools: &dyn host::Tools,
+    today: Date,
 ) -> Result<Vec<Finding>, Failure> {
     let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
     let source = Arc::new(Source {
@@ -47,7 +50,7 @@ pub(crate) async fn check(
     let found = if is_fixture(path) {
         fixture(source.clone()).await
     } else {
-        script(source.clone(), path, search, tools).await
+        script(source.clone(), path, search, tools, today).await
     };
     let found = found.unwrap_or_else(|error| error.diagnostics);
     Ok(found
@@ -68,6 +71,7 @@ async fn script(
     path: &Path,
     search: &[PathBuf],
     tools: &dyn host::Tools,
+    today: Date,
 ) -> Found {
     let read = reader::read(source);
     if !read.diagnostics.is_empty() {
@@ -80,5 +84,8 @@ async fn script(
     let folders: Vec<PathBuf> = [folder].into_iter().chain(search.iter().cloned()).collect();
     let layers: Vec<Arc<dyn Library>> = vec![Arc::new(Folders::new(&folders)?), Arc::new(Builtin)];
     let library = Layered::new(layers);
-    Ok(check_names(&Arc::new(read.script), &library, tools).await)
+    let script = Arc::new(read.script);
+    let mut found = check_names(&script, &library, tools).await;
+    found.extend(endings::of_script(&script, today));
+    Ok(found)
 }

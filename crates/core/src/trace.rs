@@ -29,7 +29,7 @@ pub struct Span {
     /// The span that it is part of; `None` for the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// For people: `chat gpt-4o`, `execute_tool search`.
+    /// For people: `chat gpt-6-sol`, `execute_tool search`.
     pub name: String,
     /// What it is.
     pub kind: SpanKind,

@@ -194,8 +194,8 @@ impl Catalogue {
 
     async fn reload(&self, kinds: &[Kind]) -> Result<(), StoreError> {
         let mut held = self.held.lock().await;
-        for kind in kinds {
-            let entries = self.store.load(*kind).await?;
+        let all = self.store.load_all(kinds).await?;
+        for (kind, entries) in kinds.iter().zip(all) {
             let before = self.snapshot.load_full();
             let next = if *kind == Kind::Label {
                 let labels = self.all_labels(&held.stock, entries).await?;

@@ -12,7 +12,7 @@ use quillet_core::{BoxFuture, Diagnostic, Value};
 
 /// Models by name.
 pub trait Models: Send + Sync + fmt::Debug {
-    /// The model of a name (`gpt-5`, `openai://gpt-5`), or the default for `None`.
+    /// The model of a name (`gpt-6-sol`, `openai://gpt-6-sol`), or the default for `None`.
     ///
     /// # Errors
     /// That there is none, and which there are, for the script's author.

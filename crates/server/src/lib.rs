@@ -35,6 +35,7 @@ mod config;
 mod connection;
 mod describe;
 mod direct;
+mod doors;
 mod error;
 mod exchange;
 mod gate;

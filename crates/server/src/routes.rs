@@ -18,6 +18,7 @@ use crate::api::{definitions, openai};
 use crate::app::App;
 use crate::config::ServerConfig;
 use crate::direct::{Direct, Entry};
+use crate::doors::Door;
 use crate::error::{Problem, problem};
 use crate::exchange::At;
 use crate::host::Hosts;
@@ -140,7 +141,7 @@ const PROBE: &[Row] = &[
 
 /// The routes for clients of other services, whose shapes are described there and not in our
 /// document.
-const DOORS: [&[api::Door]; 3] = [
+const DOORS: [&[Door]; 3] = [
     api::langfuse::ROUTES,
     api::litellm::ROUTES,
     api::mlflow::ROUTES,

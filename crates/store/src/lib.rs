@@ -46,7 +46,7 @@ mod words;
 
 pub use address::Address;
 pub use archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
-pub use folder::FolderStore;
+pub use folder::{FolderStore, entry_of_file, folders};
 pub use ids::MAX_ID_BYTES;
 pub use knowledge::{Imported, KnowledgeOptions, SqliteKnowledge};
 pub use memory::MemoryStore;

@@ -7,13 +7,13 @@ use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::history::{
     Commit, Committed, Content, History, Import, Kept, LabelMove, Labels, LogEntry, LogFilter,
-    Target, Version, label_key,
+    STORE, Version, label_key,
 };
 use quillet_core::store::{Change, Changes, Entry, Health, Key, Kind, Store, StoreError};
 
 use crate::StoreOptions;
 use crate::changes::Hub;
-use crate::history::{Chain, MemoryLog, moved};
+use crate::history::{Chain, MemoryLog, committed, imported, moved, stored};
 
 type Entries = BTreeMap<(Kind, Key), Entry>;
 
@@ -100,20 +100,10 @@ impl MemoryStore {
         let committed = self.changed(*kind, key, |chain, entries| {
             let at = (*kind, key.clone());
             let now = entries.get(&at).map(Content::of);
-            let labels = labels(entries, *kind, key);
+            let text = label_text(entries, *kind, key);
             let mut after = chain.clone();
             let (version, is_new) = after.commit(now.as_ref(), commit)?;
-            let to = Some(Target::Version(version.number));
-            let moves = commit.labels.iter().map(|name| LabelMove {
-                name: name.clone(),
-                to: to.clone(),
-                expect: None,
-            });
-            let moves: Vec<LabelMove> = moves.collect();
-            let labels = match &commit.content {
-                Some(_) => moved(key, &labels, &moves, |number| number == version.number)?,
-                None => Labels::default(),
-            };
+            let labels = committed(commit, text.as_deref(), version.number)?;
             after.collect(self.max_versions, &labels);
             *chain = after;
             match &commit.content {
@@ -135,19 +125,12 @@ impl MemoryStore {
         let Import { kind, key, .. } = import;
         let added = self.changed(*kind, key, |chain, entries| {
             let at = (*kind, key.clone());
-            chain.observe(
-                entries.get(&at).map(Content::of).as_ref(),
-                quillet_core::history::STORE,
-            );
-            let added = chain.extend(key, &import.versions)?;
-            let known = labels(entries, *kind, key);
-            let moves = import.labels.0.iter().map(|(name, to)| LabelMove {
-                name: name.clone(),
-                to: Some(to.clone()),
-                expect: None,
-            });
-            let moves: Vec<LabelMove> = moves.collect();
-            let labels = moved(key, &known, &moves, |number| chain.points_at(number))?;
+            let mut after = chain.clone();
+            after.observe(entries.get(&at).map(Content::of).as_ref(), STORE);
+            let added = after.extend(key, &import.versions)?;
+            let text = label_text(entries, *kind, key);
+            let labels = imported(import, text.as_deref(), |number| after.points_at(number))?;
+            *chain = after;
             let newest = chain.head().map(|head| head.number);
             match newest.and_then(|number| chain.kept(number)?.content) {
                 Some(content) => drop(entries.insert(at, self.entry(key, content.text))),
@@ -196,11 +179,14 @@ impl Default for MemoryStore {
     }
 }
 
-/// The labels of a definition. Those that somebody has written wrongly are none.
-fn labels(entries: &Entries, kind: Kind, key: &Key) -> Labels {
-    let entry = entries.get(&(Kind::Label, label_key(kind, key)));
-    let labels = entry.and_then(|entry| Labels::parse(&entry.text).ok());
-    labels.unwrap_or_default()
+/// The labels of a definition, as they are stored.
+fn label_text(entries: &Entries, kind: Kind, key: &Key) -> Option<Arc<str>> {
+    let entry = entries.get(&(Kind::Label, label_key(kind, key)))?;
+    Some(entry.text.clone())
+}
+
+fn labels(entries: &Entries, kind: Kind, key: &Key) -> Result<Labels, StoreError> {
+    stored(key, label_text(entries, kind, key).as_deref())
 }
 
 impl Store for MemoryStore {
@@ -296,7 +282,11 @@ impl History for MemoryStore {
             for key in keys {
                 let observed = self.changed(kind, key, |chain, entries| {
                     let now = entries.get(&(kind, key.clone())).map(Content::of);
-                    Ok(chain.observe(now.as_ref(), author))
+                    let new = chain.observe(now.as_ref(), author);
+                    if let (Some(_), Ok(labels)) = (&new, labels(entries, kind, key)) {
+                        chain.collect(self.max_versions, &labels);
+                    }
+                    Ok(new)
                 })?;
                 new.extend(observed.map(|version| (key.clone(), version)));
             }
@@ -342,7 +332,7 @@ impl History for MemoryStore {
     ) -> BoxFuture<'a, Result<Labels, StoreError>> {
         async move {
             let labels = self.changed(kind, key, |chain, entries| {
-                let known = labels(entries, kind, key);
+                let known = labels(entries, kind, key)?;
                 let labels = moved(key, &known, moves, |number| chain.points_at(number))?;
                 self.put_labels(entries, kind, key, &labels);
                 Ok(labels)
@@ -365,7 +355,7 @@ impl History for MemoryStore {
         keep: usize,
     ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>> {
         let collect = |chain: &mut Chain, entries: &mut Entries| {
-            Ok(chain.collect(keep, &labels(entries, kind, key)))
+            Ok(chain.collect(keep, &labels(entries, kind, key)?))
         };
         let dropped = self.changed(kind, key, collect);
         async move { dropped }.boxed()

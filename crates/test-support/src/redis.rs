@@ -1,6 +1,7 @@
 //! Real Redis servers: one, a sentinel set, a cluster.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -21,14 +22,20 @@ impl Default for TempDir {
 }
 
 impl TempDir {
-    /// An empty folder below the one for temporary files.
+    /// An empty folder below the one for temporary files. A process that was killed leaves its own
+    /// behind, and numbers of processes come again: what is there already is not taken.
     pub fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("quillet-test-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        TempDir(path)
+        loop {
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("quillet-test-{}-{number}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            match fs::create_dir(&path) {
+                Ok(()) => return TempDir(path),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => panic!("{}: {error}", path.display()),
+            }
+        }
     }
 
     /// Where it is.
@@ -177,7 +184,7 @@ impl RedisServer {
     pub fn url_of_a_user_with_few_rights(&self) -> String {
         let rights = "on >pw ~shenma:* &shenma:* +getrange +exists +set +del +scan +ping +eval +get \
             +rpush +lpop +llen +lrange +xadd +xrange +xlen +xdel +@hash +@sortedset +pexpire +time \
-            +publish +subscribe +unsubscribe";
+            +publish +subscribe +unsubscribe +xrevrange";
         let command: Vec<&str> = ["ACL", "SETUSER", "few"]
             .into_iter()
             .chain(rights.split_whitespace())

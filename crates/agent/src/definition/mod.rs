@@ -4,7 +4,7 @@
 //!
 //! ```yaml
 //! description: Answers questions about orders
-//! model: gpt-4o
+//! model: gpt-6-sol
 //! instructions: You are the support of a shop.
 //! tools: ["orders_*", "!orders_delete"]
 //! skills: [refunds, {name: shipping, preload: true}]

@@ -79,7 +79,7 @@ pub(crate) struct With {
     /// A folder in which scripts are looked for by their ids; may be given several times.
     #[arg(short = 'I', long, value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
-    /// The model: gpt-4o, claude-…, gemini-…, PROVIDER/NAME, or mock. Given several times, a
+    /// The model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock. Given several times, a
     /// prompt or a test goes to each, and a table compares them.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Vec<String>,
@@ -179,7 +179,7 @@ pub(crate) enum Echo {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   quillet test translator.fixture.yaml      the tests of one file
-  quillet test support.prompty -m gpt-4o -m claude-sonnet-4-5
+  quillet test support.prompty -m gpt-6-sol -m claude-sonnet-5-5
                                             those of a prompt, with two models and a table
   quillet test scripts/ --junit out.xml     all below a folder, with a report for CI
   quillet test a.fixture.yaml -i 2 -c 5     the second test, five times

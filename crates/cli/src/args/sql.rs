@@ -53,7 +53,7 @@ pub(crate) struct SqlWith {
     /// Ask for the database's password without showing it, or read it from standard input.
     #[arg(short = 'W', long, global = true)]
     pub(crate) password: bool,
-    /// The model: gpt-4o, claude-…, gemini-…, PROVIDER/NAME, or mock.
+    /// The model: gpt-6-sol, claude-…, gemini-…, PROVIDER/NAME, or mock.
     #[arg(short, long, global = true, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// The address of the server that speaks OpenAI's wire.

@@ -5,16 +5,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::civil::Date;
 use quillet::parts;
 use quillet::settings::{self, Settings};
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Diagnostic, Exit, json};
+use quillet_llm::models::today;
 use quillet_prompt::{Definition, Variables};
 use quillet_store::{MemoryStore, StoreOptions};
 
 use crate::agent_file;
 use crate::args::Check;
 use crate::beside;
+use crate::endings;
 use crate::explain::Texts;
 use crate::failure::Failure;
 use crate::overlay::Overlay;
@@ -40,6 +43,8 @@ struct Names {
 struct Findings {
     found: Vec<Finding>,
     looked_at: usize,
+    /// The day by which a model ends soon.
+    today: Date,
 }
 
 pub(crate) async fn run(args: &Check, config: &Settings) -> Result<(), Failure> {
@@ -74,7 +79,10 @@ fn nothing(args: &Check) -> String {
 }
 
 async fn look_at_all(args: &Check, config: &Settings) -> Result<Findings, Failure> {
-    let mut findings = Findings::default();
+    let mut findings = Findings {
+        today: today(),
+        ..Findings::default()
+    };
     if args.paths.is_empty() {
         let store = parts::store(config).await?;
         look(&mut findings, config, store, None, skill_folder(config)).await?;
@@ -111,7 +119,8 @@ async fn look_at_all(args: &Check, config: &Settings) -> Result<Findings, Failur
         let tools = scripts::tools(config, scripts::Asked::All, false).await?;
         for file in &scripts {
             findings.looked_at += 1;
-            let found = script_file::check(file, &args.search, tools.as_ref()).await;
+            let found =
+                script_file::check(file, &args.search, tools.as_ref(), findings.today).await;
             findings.extend(of_file(file, found)?);
         }
     }
@@ -337,6 +346,8 @@ async fn look(
             findings.extend(texts.place(&definition.diagnostics));
             findings.extend(texts.unknown_names(&catalogue, &environs));
             findings.extend(texts.braces(&catalogue));
+            let ending = endings::of_prompt(definition, findings.today);
+            findings.extend(texts.place(ending.as_slice()));
         }
     }
     Ok(())
@@ -395,6 +406,7 @@ impl Findings {
         };
         let mut found = agent_file::wrong_with(entry);
         found.extend(agent_file::doubts(entry, tools, skills));
+        found.extend(endings::of_agent(entry, self.today));
         let found = found.into_iter();
         self.found.extend(found.map(finding));
     }

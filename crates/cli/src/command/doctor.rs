@@ -2,20 +2,22 @@
 
 use std::time::Duration;
 
+use jiff::civil::Date;
 use quillet::parts;
 use quillet::parts::agents;
 use quillet::settings::keys::KeyFile;
-use quillet::settings::{self, Settings};
-use quillet_core::Exit;
+use quillet::settings::{self, Setting, Settings};
 use quillet_core::chat::ChatModel;
-use quillet_core::store::{Health, Kind};
+use quillet_core::store::{Entry, Health, Kind};
+use quillet_core::{Diagnostic, Exit};
 use quillet_llm::Provider;
-use quillet_llm::models::Vendor;
+use quillet_llm::models::{Vendor, today};
 use quillet_prompt::{Catalogue, Definition, Snapshot};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::args::Doctor;
 use crate::databases;
+use crate::endings;
 use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style};
 
@@ -35,11 +37,13 @@ struct Line(Verdict, &'static str, String);
 pub(crate) async fn run(args: &Doctor, config: &Settings) -> Result<(), Failure> {
     let mut lines = vec![files(config)];
     lines.extend(keys());
-    lines.extend(store(config).await);
+    let today = today();
+    lines.extend(store(config, today).await);
     if !args.offline {
         lines.extend(connections(config).await);
     }
     lines.extend(models(config, args.offline).await);
+    lines.extend(configured_endings(config, today));
     lines.push(port(config).await);
     let colour = Stream::Out.has_colour();
     let shown: String = lines.iter().map(|line| shown(line, colour)).collect();
@@ -80,7 +84,7 @@ fn files(config: &Settings) -> Line {
     Line(Verdict::Fine, "config", text)
 }
 
-async fn store(config: &Settings) -> Vec<Line> {
+async fn store(config: &Settings, today: Date) -> Vec<Line> {
     let line = |verdict, text: String| vec![Line(verdict, "store", text)];
     let store = match parts::optional_store(config).await {
         Ok(Some(store)) => store,
@@ -94,7 +98,14 @@ async fn store(config: &Settings) -> Vec<Line> {
     match parts::catalogue(config, store.clone()) {
         Err(failure) => vec![Line(Verdict::Broken, "tools", failure.to_string())],
         Ok(catalogue) => match load(&catalogue).await {
-            Ok(environs) => contents(&name, &catalogue.snapshot(), environs),
+            Ok(environs) => {
+                let snapshot = catalogue.snapshot();
+                // What cannot be read is said by those who need it.
+                let agents = store.load(Kind::Agent).await.unwrap_or_default();
+                let mut lines = contents(&name, &snapshot, environs);
+                lines.extend(stored_endings(&snapshot, &agents, today));
+                lines
+            }
             Err(why) => {
                 let mend = "is it running, and is store.url right?";
                 line(Verdict::Broken, format!("{why}; {mend}"))
@@ -145,6 +156,41 @@ fn found<T>(what: &'static str, definition: &Definition<T>) -> Vec<Line> {
     };
     let line = |found| Line(verdict, what, format!("{}: {found}", definition.id));
     definition.diagnostics.iter().map(line).collect()
+}
+
+/// Models of prompts and agents that end soon, or have ended.
+fn stored_endings(snapshot: &Snapshot, agents: &[Entry], today: Date) -> Vec<Line> {
+    let said = |what, id: &str, found: Diagnostic| {
+        let help = found.help.unwrap_or_default();
+        Line(
+            Verdict::Mind,
+            what,
+            format!("{id}: {}; {help}", found.message),
+        )
+    };
+    let prompts = snapshot.prompts.values().filter_map(|prompt| {
+        let found = endings::of_prompt(prompt, today)?;
+        Some(said("prompt", &prompt.id, found))
+    });
+    let agents = agents.iter().filter_map(|agent| {
+        let found = endings::of_agent(agent, today)?;
+        Some(said("agent", &agent.key.id(), found))
+    });
+    prompts.chain(agents).collect()
+}
+
+/// Models of the settings that end soon, or have ended.
+fn configured_endings(config: &Settings, today: Date) -> Vec<Line> {
+    let said = |setting: &'static Setting| {
+        let ending = endings::of_model(config.text(setting)?, today)?;
+        Some(Line(
+            Verdict::Mind,
+            "model",
+            format!("{}: {ending}", setting.key),
+        ))
+    };
+    let named = [&settings::MODEL, &settings::SQL_MODEL];
+    named.into_iter().filter_map(said).collect()
 }
 
 /// The databases of the store: whether each answers, and what its role may do besides reading.

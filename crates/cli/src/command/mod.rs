@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod demo_formats;
 pub(crate) mod doctor;
 pub(crate) mod fmt;
+pub(crate) mod history;
 pub(crate) mod js_worker;
 pub(crate) mod keys;
 pub(crate) mod lsp;

@@ -1,11 +1,12 @@
 //! `quillet models`: what is known of models, and which can be reached.
 
+use jiff::civil::Date;
 use quillet::parts;
 use quillet::parts::agents;
 use quillet::settings::keys::Provider;
 use quillet::settings::{Origin, Settings};
 use quillet_core::store::{Key, Kind};
-use quillet_llm::models::{Facts, Models as Door, Vendor};
+use quillet_llm::models::{Facts, Models as Door, Vendor, today};
 use serde_json::{Value, json};
 
 use crate::args::Models;
@@ -14,15 +15,17 @@ use crate::terminal::{self, Stream, Style, styled};
 
 pub(crate) async fn run(args: &Models, config: &Settings) -> Result<(), Failure> {
     let door = agents::models(config)?;
+    let today = today();
     if let Some(model) = &args.model {
-        return one(model, &door, args.json);
+        return one(model, &door, args.json, today);
     }
     let agents = stored(config).await?;
     let all = json!({
         "default": door.default_model(),
         "providers": providers(config, &door),
-        "models": models(&door),
+        "models": models(&door, today),
         "agents": agents,
+        "facts": source(&door),
     });
     if args.json {
         Ok(terminal::line(&format!("{all:#}"))?)
@@ -46,13 +49,22 @@ fn providers(config: &Settings, door: &Door) -> Vec<Value> {
     Provider::ALL.into_iter().map(row).collect()
 }
 
-fn models(door: &Door) -> Vec<Value> {
-    let ids = door.facts().ids();
-    let whole = ids.into_iter().filter(|id| !id.ends_with(['.', '-']));
-    whole.map(|id| described(id, door)).collect()
+/// Those that have not ended.
+fn models(door: &Door, today: Date) -> Vec<Value> {
+    let names = door.facts().names(today).into_iter();
+    names.map(|name| described(name, door, today)).collect()
 }
 
-fn described(id: &str, door: &Door) -> Value {
+/// What the facts are from.
+fn source(door: &Door) -> Value {
+    let source = door.facts().source();
+    source.map_or(
+        Value::Null,
+        |source| json!({"litellm": source.version, "day": source.day.to_string()}),
+    )
+}
+
+fn described(id: &str, door: &Door, today: Date) -> Value {
     let facts = door.facts().find(id);
     let (vendor, _) = door.choose(id);
     let is_there = vendor == Vendor::Mock
@@ -76,6 +88,13 @@ fn described(id: &str, door: &Door) -> Value {
             "cache_write": price.cache_write,
             "output": price.output,
         });
+    }
+    if let Some(ends) = facts.ends {
+        shown["ends"] = json!(ends.to_string());
+        shown["successor"] = json!(facts.successor.as_deref());
+    }
+    if let Some(ending) = facts.ending(id, today) {
+        shown["warning"] = json!(ending.to_string());
     }
     shown
 }
@@ -102,8 +121,8 @@ async fn stored(config: &Settings) -> Result<Vec<String>, Failure> {
     Ok(keys.iter().map(Key::id).collect())
 }
 
-fn one(model: &str, door: &Door, json: bool) -> Result<(), Failure> {
-    let shown = described(model, door);
+fn one(model: &str, door: &Door, json: bool, today: Date) -> Result<(), Failure> {
+    let shown = described(model, door, today);
     if json {
         return Ok(terminal::line(&format!("{shown:#}"))?);
     }
@@ -128,7 +147,13 @@ fn one(model: &str, door: &Door, json: bool) -> Result<(), Failure> {
             parts.join(", ")
         ));
     }
+    if !shown["ends"].is_null() {
+        lines.push_str(&format!("{:<10} {}\n", "ends", text("ends")));
+    }
     terminal::result(&lines)?;
+    if let Some(warning) = shown["warning"].as_str() {
+        terminal::warning(warning);
+    }
     if shown["is_known"] == false {
         let near = door.facts().nearest(model);
         let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
@@ -177,12 +202,20 @@ fn page(all: &Value) -> String {
         } else {
             " "
         };
+        let ends = match &model["ends"] {
+            Value::String(day) => format!("  ends {day}"),
+            _ => String::new(),
+        };
         page.push_str(&format!(
-            "{reach} {:<34} {:>9} {:>7}{price}\n",
+            "{reach} {:<34} {:>9} {:>7}{price}{ends}\n",
             plain(&model["model"]),
             plain(&model["context_tokens"]),
             plain(&model["output_tokens"])
         ));
+    }
+    if let Value::Object(source) = &all["facts"] {
+        let (version, day) = (plain(&source["litellm"]), plain(&source["day"]));
+        page.push_str(&format!("  as LiteLLM {version} of {day} has them\n"));
     }
     let agents = list("agents");
     if !agents.is_empty() {
@@ -192,4 +225,37 @@ fn page(all: &Value) -> String {
         }
     }
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use quillet_llm::models::ModelSettings;
+
+    use super::*;
+
+    #[test]
+    fn a_model_shows_its_end_and_warns_in_time() {
+        let door = Door::new(ModelSettings::default()).unwrap();
+        let soon = "the model gpt-5 ends on 2026-12-11, in 16 days; name another model, such as gpt-5.6-sol";
+        for (model, day, ends, warning) in [
+            ("gpt-5", date(2026, 11, 25), "2026-12-11", soon),
+            ("gpt-5", date(2026, 9, 11), "2026-12-11", ""),
+            ("gpt-5.4", date(2026, 11, 25), "", ""),
+        ] {
+            let shown = described(model, &door, day);
+            let text = |name: &str| shown[name].as_str().unwrap_or_default().to_owned();
+            assert_eq!(
+                (text("ends"), text("warning")),
+                (ends.into(), warning.into())
+            );
+        }
+        let names = |day| {
+            let listed = models(&door, day);
+            let named = listed.iter().map(|model| plain(&model["model"]));
+            named.filter(|name| name == "gpt-5").count()
+        };
+        let days = [date(2026, 12, 10), date(2026, 12, 11)];
+        assert_eq!(days.map(names), [1, 0]);
+    }
 }

@@ -6,17 +6,17 @@ use quillet::parts;
 use quillet::settings::Settings;
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Diagnostic, Severity, json, nearest};
+use quillet_host::definitions::Write;
 use quillet_prompt::{Definition, Snapshot};
 use serde_json::{Value as Tree, json as tree};
 
 use crate::agent_file;
 use crate::args::Stored;
-use crate::explain::Texts;
+use crate::command::history::checked::{findings, refuse};
+use crate::command::history::work::Work;
 use crate::failure::Failure;
-use crate::overlay::Overlay;
-use crate::report::{self, Finding};
 use crate::source;
-use crate::terminal::{self, Stream};
+use crate::terminal;
 
 pub(crate) async fn run(kind: Kind, command: &Stored, config: &Settings) -> Result<(), Failure> {
     let store = parts::store(config).await?;
@@ -24,9 +24,26 @@ pub(crate) async fn run(kind: Kind, command: &Stored, config: &Settings) -> Resu
         Stored::List { json, .. } => list(kind, *json, store, config).await,
         Stored::Get { id, .. } => get(kind, id, store, config).await,
         Stored::Add {
-            id, source, force, ..
-        } => add(kind, id, source, *force, store, config).await,
-        Stored::Rm { id, .. } => remove(kind, id, store.as_ref()).await,
+            id,
+            source,
+            force,
+            why,
+            ..
+        } => {
+            let given = Given {
+                kind,
+                id,
+                source,
+                force: *force,
+                message: &why.message,
+            };
+            add(given, store, config).await
+        }
+        Stored::Rm { id, why, .. } if kind.has_versions() => {
+            let work = Work::over(store, config)?;
+            work.remove(kind, id, &why.message).await
+        }
+        Stored::Rm { id, .. } => remove(id, store.as_ref()).await,
     }
 }
 
@@ -172,7 +189,7 @@ fn absent<'a>(kind: Kind, id: &str, known: impl Iterator<Item = &'a str>) -> Fai
 }
 
 /// JSON as people read it, a script as its file has it; anything else as it is.
-fn pretty(text: &str) -> String {
+pub(crate) fn pretty(text: &str) -> String {
     if let Some(script) = quillet_prompt::script_source(text) {
         return script.trim_end().to_owned();
     }
@@ -180,49 +197,64 @@ fn pretty(text: &str) -> String {
     value.map_or_else(|_| text.to_owned(), |value| format!("{value:#}"))
 }
 
-async fn add(
+/// What is added.
+struct Given<'a> {
     kind: Kind,
-    id: &str,
-    given: &str,
+    id: &'a str,
+    source: &'a str,
     force: bool,
-    store: Arc<dyn Store>,
-    config: &Settings,
-) -> Result<(), Failure> {
-    let key = key(kind, id, store.as_ref()).await?;
-    let text = match kind {
-        Kind::Environ => value(given)?,
-        _ => source::definition(given, &source::read(given)?)?,
+    message: &'a str,
+}
+
+async fn add(given: Given<'_>, store: Arc<dyn Store>, config: &Settings) -> Result<(), Failure> {
+    let Given {
+        kind, id, source, ..
+    } = given;
+    if kind == Kind::Environ {
+        let key = key(id, store.as_ref()).await?;
+        store.put(kind, &key, &value(source)?).await?;
+        let place = store.describe();
+        terminal::note(&format!("{} {} written to {place}", kind.name(), key.id()));
+        return Ok(());
+    }
+    let work = Work::over(store.clone(), config)?;
+    let key = work.key(kind, id).await?;
+    let text = source::definition(source, &source::read(source)?)?;
+    let entry = Entry::new(key, text.as_str(), source::shown(source));
+    let id = entry.key.id();
+    let found = findings(&[(kind, entry)], store.clone(), config).await?;
+    refuse(&found, given.force, "--force writes it all the same")?;
+    let write = Write {
+        message: given.message,
+        ..Write::new(kind, &id, text)
     };
-    let found = wrong_with(kind, &key, &text, given, store.clone(), config).await?;
-    let broken = found.iter().any(Finding::is_error);
-    if broken && !force {
-        let wrong = Failure::Findings(found);
-        crate::tell(&wrong);
-        terminal::note("nothing was written; --force writes it all the same");
-        return Err(Failure::Said(wrong.exit()));
-    }
-    for finding in &found {
-        terminal::note(report::show(finding, Stream::Err.has_colour()).trim_end());
-    }
-    store.put(kind, &key, &text).await?;
-    terminal::note(&format!(
-        "{} {} written to {}",
-        kind.name(),
-        key.id(),
-        store.describe()
-    ));
+    let committed = work.write(write).await?.committed;
+    let number = committed.version.number;
+    let place = store.describe();
+    let (kind, what) = if committed.is_new {
+        (
+            kind.name(),
+            format!("written to {place} as version {number}"),
+        )
+    } else {
+        (
+            kind.name(),
+            format!("is the same as version {number} in {place}"),
+        )
+    };
+    terminal::note(&format!("{kind} {id} {what}"));
     Ok(())
 }
 
-/// The key of an id: the one that has it, or the id with colons for dots.
-async fn key(kind: Kind, id: &str, store: &dyn Store) -> Result<Key, Failure> {
+/// The key of a shared variable: the one that has the id, or the id with colons for dots.
+async fn key(id: &str, store: &dyn Store) -> Result<Key, Failure> {
     let wrong = id.is_empty() || id.chars().any(|c| c.is_whitespace() || c.is_control());
     if wrong || id.split(['.', ':']).any(str::is_empty) {
         return Err(Failure::Usage(format!(
             "{id:?} is no id: names joined by dots, such as greet.hello, are"
         )));
     }
-    let keys = store.keys(kind).await?;
+    let keys = store.keys(Kind::Environ).await?;
     let known = keys
         .into_iter()
         .find(|key| key.id() == id || key.as_str() == id);
@@ -248,56 +280,9 @@ fn value(given: &str) -> Result<String, Failure> {
     })
 }
 
-/// What the definition would be if it were in the store.
-async fn wrong_with(
-    kind: Kind,
-    key: &Key,
-    text: &str,
-    origin: &str,
-    store: Arc<dyn Store>,
-    config: &Settings,
-) -> Result<Vec<Finding>, Failure> {
-    let entry = Entry::new(key.clone(), text, source::shown(origin));
-    if kind == Kind::Agent {
-        let found = agent_file::wrong_with(&entry).into_iter();
-        let finding = |diagnostic| Finding {
-            diagnostic,
-            text: Some(text.to_owned()),
-        };
-        return Ok(found.map(finding).collect());
-    }
-    let mut over = Overlay::new(store);
-    over.add(kind, entry);
-    let catalogue = parts::catalogue(config, Arc::new(over))?;
-    catalogue.load().await?;
-    let snapshot = catalogue.snapshot();
-    let id = key.id();
-    if kind == Kind::Prompt {
-        let definition = snapshot.prompt(&id)?;
-        let texts = Texts::of(definition, false, &snapshot);
-        let mut found = texts.place(&definition.diagnostics);
-        found.extend(unknown(texts.unknown_names(&catalogue, &[])));
-        return Ok(found);
-    }
-    let row = rows(kind, &snapshot).into_iter().find(|row| row.id == id);
-    let found = row.map(|row| row.diagnostics).unwrap_or_default();
-    let finding = |diagnostic| Finding {
-        diagnostic,
-        text: Some(text.to_owned()),
-    };
-    Ok(found.into_iter().map(finding).collect())
-}
-
-/// Names that nobody has registered may be there when the prompt is used, so
-/// they do not keep it from being written.
-fn unknown(found: Vec<Finding>) -> impl Iterator<Item = Finding> {
-    found.into_iter().map(|mut finding| {
-        finding.diagnostic.severity = Severity::Warning;
-        finding
-    })
-}
-
-async fn remove(kind: Kind, id: &str, store: &dyn Store) -> Result<(), Failure> {
+/// Removes a shared variable.
+async fn remove(id: &str, store: &dyn Store) -> Result<(), Failure> {
+    let kind = Kind::Environ;
     let keys = store.keys(kind).await?;
     let known = keys.iter().find(|key| key.id() == id || key.as_str() == id);
     let removed = match known {

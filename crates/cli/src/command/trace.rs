@@ -97,7 +97,7 @@ fn row(info: &TraceInfo) -> String {
 }
 
 /// A time of the clock in UTC.
-fn moment(us: u64) -> String {
+pub(crate) fn moment(us: u64) -> String {
     let us = i64::try_from(us).unwrap_or(i64::MAX);
     let moment = Timestamp::from_microsecond(us).unwrap_or(Timestamp::MAX);
     moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -38,7 +38,7 @@ pub(crate) use prose::Prose;
 pub(crate) use show::Screen;
 pub(crate) use waiting::Waiting;
 
-const NO_MODEL: &str = "no model is named: pass -m MODEL (gpt-4o, claude-…, gemini-…, or mock to try it offline), or set QUILLET_MODEL or model.name; keys are OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or `quillet keys set PROVIDER`";
+const NO_MODEL: &str = "no model is named: pass -m MODEL (gpt-6-sol, claude-…, gemini-…, or mock to try it offline), or set QUILLET_MODEL or model.name; keys are OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or `quillet keys set PROVIDER`";
 
 /// Sessions and traces of a user's commands are stored in the user's folder, unless a
 /// setting says otherwise.

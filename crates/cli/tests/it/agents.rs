@@ -6,7 +6,7 @@ use crate::Place;
 use crate::ask::{borrowed, reach};
 
 const HELPER: &str =
-    "description: Helps\nmodel: gpt-4o\ninstructions: You help.\ntools: ['prompt/*']\n";
+    "description: Helps\nmodel: gpt-house\ninstructions: You help.\ntools: ['prompt/*']\n";
 const SKILL: &str = "---\nname: counting\ndescription: How to count\n---\nCount slowly.\n";
 
 #[test]
@@ -29,7 +29,7 @@ fn agents_are_put_shown_asked_and_removed() {
     let asked = provider.requests()[0].json();
     assert_eq!(
         (&asked["model"], &asked["messages"][0]["content"]),
-        (&"gpt-4o".into(), &"You help.".into())
+        (&"gpt-house".into(), &"You help.".into())
     );
     let unknown = place.run(&["ask", "hi", "--agent", "helpr", "-s", "dir:s"]);
     unknown.fails(

@@ -45,6 +45,51 @@ fn flags_beat_the_environment_beats_the_project_beats_the_user() {
 }
 
 #[test]
+fn tokens_with_names_are_shown_without_their_secrets() {
+    let tokens = "[server]\ntokens = [\"canary-0\"]\n[server.token.ci]\nsecret = \"canary-1\"\n\
+                  rights = [\"read\", \"write greet.* !greet.secret\"]\n\
+                  [server.token.app]\nsecret_env = \"QUILLET_APP\"\nrights = [\"render\"]\n";
+    let place = Place::new().with(&[("quillet.toml", tokens)]);
+    let env = [("QUILLET_APP", "canary-2")];
+    for command in [&["config", "show"][..], &["doctor"]] {
+        let done = place.run_with(command, "", &env);
+        let said = format!("{}{}", done.out, done.err);
+        assert!(!said.contains("canary"), "{command:?}: {said}");
+    }
+    let shown = place.run_with(&["config", "show"], "", &env).out;
+    for part in [
+        r#""ci" = { secret = "[secret]", rights = ["read", "write greet.* !greet.secret"] }"#,
+        r#""app" = { secret_env = "QUILLET_APP", rights = ["render"] }"#,
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let again = Place::new().with(&[("quillet.toml", &shown)]);
+    again.run(&["config", "show"]).gives(&shown);
+}
+
+#[test]
+fn a_secret_that_cannot_be_had_is_named() {
+    for (where_from, part) in [
+        (
+            "secret_env = \"QUILLET_NO_SUCH\"",
+            "the variable QUILLET_NO_SUCH, which is not set",
+        ),
+        (
+            "secret_file = \"no/such\"",
+            "the file no/such, which cannot be read",
+        ),
+        ("secret_file = \"empty\"", "has a secret that is empty"),
+    ] {
+        let tokens = format!("[server.token.ci]\n{where_from}\nrights = [\"read\"]\n");
+        let place = Place::new().with(&[("quillet.toml", &tokens), ("empty", "\n")]);
+        let done = place.run(&["serve", "--listen", "127.0.0.1:0"]);
+        assert_eq!(done.code, Some(2), "{done:?}");
+        assert!(done.err.contains("server.token.ci"), "{}", done.err);
+        assert!(done.err.contains(part), "{}", done.err);
+    }
+}
+
+#[test]
 fn what_is_shown_can_be_read_again() {
     let place = Place::new();
     let shown = place.run(&["config", "show"]).out;

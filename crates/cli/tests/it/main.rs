@@ -13,6 +13,8 @@ mod check;
 mod config;
 mod convert;
 mod doors;
+mod endings;
+mod history;
 #[cfg(feature = "js")]
 mod js_worker;
 mod keys;
@@ -21,6 +23,7 @@ mod killed;
 mod layout;
 mod lsp;
 mod markdown;
+mod marks;
 #[cfg(not(feature = "full"))]
 mod missing;
 mod newcomers;

@@ -63,7 +63,8 @@ pub struct Content {
     /// Empty for everything else.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub file: Arc<str>,
-    /// Name and text of a second file that belongs to it, as [`Entry::companion`].
+    /// Name and text of a second file that belongs to it, as [`Entry::companion`]; the name without
+    /// its folders, so that it is the same wherever the definition is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub companion: Option<(Arc<str>, Arc<str>)>,
 }
@@ -81,11 +82,11 @@ impl Content {
     #[must_use]
     pub fn of(entry: &Entry) -> Self {
         let is_file = entry.folder.is_some() && object(&entry.text).is_none();
-        let name = entry.origin.rsplit(['/', '\\']).next().unwrap_or_default();
+        let beside = entry.companion.as_ref();
         Content {
             text: entry.text.clone(),
-            file: Arc::from(if is_file { name } else { "" }),
-            companion: entry.companion.clone(),
+            file: Arc::from(if is_file { name(&entry.origin) } else { "" }),
+            companion: beside.map(|(path, text)| (name(path).into(), text.clone())),
         }
     }
 
@@ -121,6 +122,11 @@ impl Content {
         }
         Digest(hash.finalize())
     }
+}
+
+/// The name of a file without its folders.
+fn name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or_default()
 }
 
 fn object(text: &str) -> Option<Map<String, Tree>> {
@@ -254,5 +260,8 @@ mod tests {
         assert_eq!(&*Content::of(&entry).file, "a.prompt");
         entry.text = r#"{"prompt": "Hi"}"#.into();
         assert_eq!(&*Content::of(&entry).file, "");
+        entry.companion = Some(("prompts/x/config.json".into(), "{}".into()));
+        let beside = Content::of(&entry).companion;
+        assert_eq!(beside, Some(("config.json".into(), "{}".into())));
     }
 }

@@ -30,11 +30,17 @@ impl Labels {
     /// # Errors
     /// What is wrong, in a sentence without a place.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let labels: Labels = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        for (name, target) in &labels.0 {
-            if let Some(why) = wrong_label(name).or_else(|| target.wrong()) {
-                return Err(format!("label {name:?}: {why}"));
+        let members: BTreeMap<String, Tree> =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let mut labels = Labels::default();
+        for (name, value) in members {
+            let wrong = |why: String| format!("label {name:?}: {why}");
+            let target = serde_json::from_value::<Target>(value);
+            let target = target.map_err(|error| wrong(error.to_string()))?;
+            if let Some(why) = wrong_label(&name).or_else(|| target.wrong()) {
+                return Err(wrong(why));
             }
+            labels.0.insert(name, target);
         }
         Ok(labels)
     }

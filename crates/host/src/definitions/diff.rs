@@ -1,244 +1,444 @@
-//! What changed between two versions, as people read it.
+//! What differs between two versions, as a unified diff of texts that people can read.
 
-use std::fmt::Write;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::ops::Range;
 
 use quillet_core::history::Content;
-use serde_json::Value as Tree;
+use quillet_prompt::script_source;
+use serde_json::{Map, Value as Tree};
 
-/// Lines that stand around a change.
+/// Lines that are the same and are shown around those that differ.
 const AROUND: usize = 3;
 
-/// Most lines of a side that are compared one by one: the work is their product. Of longer ones
-/// that differ, what lies between their common beginning and end is shown as replaced.
-const MOST: usize = 2000;
+/// Lines that are taken out and put in before two texts count as having nothing in common. Bounds
+/// the memory, which grows with its square: 4 MB.
+const MOST_EDITS: usize = 1_000;
 
-/// A definition as lines that people can compare: of a JSON object each member, and each line of a
-/// text, on a line of its own; everything else as it is.
+/// Steps of the search before it gives up in the same way: a quarter of a second.
+const MOST_STEPS: usize = 50_000_000;
+
+/// The unified diff from one text to another, each with its name, as `diff -u` writes it, without
+/// times; empty where they are the same. Texts that differ nearly everywhere are shown as replaced in one piece.
 #[must_use]
-pub fn readable(content: &Content) -> String {
-    let mut out = String::new();
-    match serde_json::from_str::<Tree>(&content.text) {
-        Ok(tree @ Tree::Object(_)) => write(&tree, 0, &mut out),
-        _ => out.push_str(&content.text),
+pub fn unified((old_name, old): (&str, &str), (new_name, new): (&str, &str)) -> String {
+    if old == new {
+        return String::new();
     }
-    if let Some((name, text)) = &content.companion {
-        let _ = write!(out, "\n{name}:\n{text}");
-    }
-    if !out.ends_with('\n') {
-        out.push('\n');
+    let before: Vec<&str> = old.split_inclusive('\n').collect();
+    let after: Vec<&str> = new.split_inclusive('\n').collect();
+    let mut out = format!("--- {old_name}\n+++ {new_name}\n");
+    for hunk in hunks(&changes(&before, &after)) {
+        write_hunk(&mut out, &hunk, &before, &after);
     }
     out
 }
 
-/// JSON in lines, and a text of several lines as a block, as YAML writes it.
-fn write(tree: &Tree, depth: usize, out: &mut String) {
-    let gap = "  ".repeat(depth);
-    match tree {
-        Tree::Object(members) if !members.is_empty() => {
-            for (name, value) in members {
-                let _ = write!(out, "\n{gap}{name}:");
-                write_after(value, depth, out);
-            }
+/// A definition as people read it: a script as its file, a JSON object with one member a line and
+/// its texts line by line, everything else as it is. The file that belongs to it comes last.
+#[must_use]
+pub fn readable(content: &Content) -> String {
+    let mut out = match serde_json::from_str::<Map<String, Tree>>(&content.text) {
+        Err(_) => content.text.to_string(),
+        Ok(object) => script_source(&content.text).map_or_else(
+            || {
+                let mut out = String::new();
+                members(&object, 0, &mut out);
+                out
+            },
+            |source| source.to_string(),
+        ),
+    };
+    if let Some((name, text)) = &content.companion {
+        if !out.ends_with('\n') {
+            out.push('\n');
+        }
+        let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let _ = write!(out, "\n# {name}\n{text}");
+    }
+    out
+}
+
+fn members(object: &Map<String, Tree>, depth: usize, out: &mut String) {
+    for (name, value) in object {
+        indent(depth, out);
+        out.push_str(name);
+        out.push(':');
+        member(value, depth, out);
+    }
+}
+
+/// What stands behind a colon or a dash; ends with a new line.
+fn member(value: &Tree, depth: usize, out: &mut String) {
+    match value {
+        Tree::Object(object) if !object.is_empty() => {
+            out.push('\n');
+            members(object, depth + 1, out);
         }
         Tree::Array(items) if !items.is_empty() => {
+            out.push('\n');
             for item in items {
-                let _ = write!(out, "\n{gap}-");
-                write_after(item, depth, out);
+                indent(depth + 1, out);
+                out.push('-');
+                member(item, depth + 1, out);
             }
         }
         Tree::String(text) if text.contains('\n') => {
-            out.push_str(" |");
+            let text = match text.strip_suffix('\n') {
+                Some(text) => {
+                    out.push_str(" |\n");
+                    text
+                }
+                None => {
+                    out.push_str(" |-\n");
+                    text
+                }
+            };
             for line in text.split('\n') {
-                let _ = write!(out, "\n{gap}{line}");
+                indent(depth + 1, out);
+                out.push_str(line);
+                out.push('\n');
             }
         }
         plain => {
-            let _ = write!(out, " {plain}");
+            let _ = writeln!(out, " {plain}");
         }
     }
-    if depth == 0 {
-        out.drain(..out.len().min(1));
-    }
 }
 
-fn write_after(value: &Tree, depth: usize, out: &mut String) {
-    write(value, depth + 1, out);
+fn indent(depth: usize, out: &mut String) {
+    (0..depth).for_each(|_| out.push_str("  "));
 }
 
-/// What is different between two texts, in the unified form of `diff -u`; empty if nothing is.
-#[must_use]
-pub fn unified((from_name, from): (&str, &str), (to_name, to): (&str, &str)) -> String {
-    let lines = |text| -> Vec<&str> { str::lines(text).collect() };
-    let steps = steps(&lines(from), &lines(to));
-    let mut out = String::new();
-    for hunk in hunks(&steps) {
-        if out.is_empty() {
-            let _ = write!(out, "--- {from_name}\n+++ {to_name}\n");
+/// Lines that were replaced by others; one of the two ranges may be empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Change {
+    old: Range<usize>,
+    new: Range<usize>,
+}
+
+/// What has to be changed, in the order of the lines.
+fn changes(before: &[&str], after: &[&str]) -> Vec<Change> {
+    let pairs = before.iter().zip(after);
+    let start = pairs.take_while(|(one, other)| one == other).count();
+    let rest = before.len().min(after.len()) - start;
+    let ends = before.iter().rev().zip(after.iter().rev()).take(rest);
+    let end = ends.take_while(|(one, other)| one == other).count();
+    let (old, new) = (start..before.len() - end, start..after.len() - end);
+    let mut numbers = HashMap::new();
+    let mut number = |line: &&str| {
+        let next = numbers.len();
+        *numbers.entry(line.to_string()).or_insert(next)
+    };
+    let one: Vec<usize> = before[old.clone()].iter().map(&mut number).collect();
+    let other: Vec<usize> = after[new.clone()].iter().map(&mut number).collect();
+    let Some(kept) = kept(&one, &other) else {
+        return vec![Change { old, new }];
+    };
+    let mut changes = Vec::new();
+    let (mut x, mut y) = (0, 0);
+    for (kept_x, kept_y) in kept.into_iter().chain([(one.len(), other.len())]) {
+        if kept_x > x || kept_y > y {
+            changes.push(Change {
+                old: start + x..start + kept_x,
+                new: start + y..start + kept_y,
+            });
         }
-        write_hunk(&steps, hunk, &mut out);
+        (x, y) = (kept_x + 1, kept_y + 1);
     }
-    out
+    changes
 }
 
-/// A line of the one text, of the other, or of both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step<'a> {
-    Same(&'a str),
-    Gone(&'a str),
-    New(&'a str),
-}
-
-/// The way from one text to the other with the fewest lines changed (the longest common
-/// subsequence, by dynamic programming over what lies between the common ends).
-fn steps<'a>(from: &[&'a str], to: &[&'a str]) -> Vec<Step<'a>> {
-    let first = from.iter().zip(to).take_while(|(a, b)| a == b).count();
-    let (middle, other) = (&from[first..], &to[first..]);
-    let ends = middle.iter().rev().zip(other.iter().rev());
-    let last = ends.take_while(|(a, b)| a == b).count();
-    let (middle, end) = middle.split_at(middle.len() - last);
-    let other = &other[..other.len() - last];
-    let mut steps: Vec<Step<'_>> = from[..first].iter().map(|line| Step::Same(line)).collect();
-    if middle.len() > MOST || other.len() > MOST {
-        steps.extend(middle.iter().map(|line| Step::Gone(line)));
-        steps.extend(other.iter().map(|line| Step::New(line)));
-    } else {
-        between(middle, other, &mut steps);
-    }
-    steps.extend(end.iter().map(|line| Step::Same(line)));
-    steps
-}
-
-fn between<'a>(from: &[&'a str], to: &[&'a str], steps: &mut Vec<Step<'a>>) {
-    let width = to.len() + 1;
-    // The longest common subsequence of what follows each pair of places.
-    let mut longest = vec![0_u16; (from.len() + 1) * width];
-    for (i, line) in from.iter().enumerate().rev() {
-        for (j, other) in to.iter().enumerate().rev() {
-            longest[i * width + j] = if line == other {
-                longest[(i + 1) * width + j + 1] + 1
-            } else {
-                longest[(i + 1) * width + j].max(longest[i * width + j + 1])
-            };
+/// The pairs of lines that stay, by Myers' greedy search ("An O(ND) Difference Algorithm", 1986);
+/// `None` where that would take too long.
+fn kept(one: &[usize], other: &[usize]) -> Option<Vec<(usize, usize)>> {
+    let mut steps = MOST_STEPS;
+    // For each number of edits, how many lines of `one` are behind when `at` of them took one out.
+    let mut trace: Vec<Vec<usize>> = Vec::new();
+    for edits in 0..=(one.len() + other.len()).min(MOST_EDITS) {
+        let mut reached = Vec::with_capacity(edits + 1);
+        for at in 0..=edits {
+            let mut x = trace.last().map_or(0, |before| step(before, at).0);
+            let mut y = x + edits - 2 * at;
+            while x < one.len() && y < other.len() && one[x] == other[y] {
+                (x, y) = (x + 1, y + 1);
+                steps = steps.checked_sub(1)?;
+            }
+            reached.push(x);
+            if x >= one.len() && y >= other.len() {
+                return Some(way_back(&trace, one.len(), other.len()));
+            }
         }
+        steps = steps.checked_sub(edits)?;
+        trace.push(reached);
     }
-    let (mut i, mut j) = (0, 0);
-    while i < from.len() || j < to.len() {
-        let is_same = i < from.len() && j < to.len() && from[i] == to[j];
-        if is_same {
-            steps.push(Step::Same(from[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if j == to.len()
-            || (i < from.len() && longest[(i + 1) * width + j] >= longest[i * width + j + 1])
-        {
-            steps.push(Step::Gone(from[i]));
-            i += 1;
+    None
+}
+
+/// How far the next edit gets from the better of its two beginnings, and whether it takes a line
+/// out; otherwise it puts one in.
+fn step(before: &[usize], at: usize) -> (usize, bool) {
+    let taken_out = at.checked_sub(1).and_then(|at| before.get(at));
+    match (taken_out, before.get(at)) {
+        (Some(one), Some(other)) if one < other => (*other, false),
+        (Some(one), _) => (one + 1, true),
+        (None, other) => (other.copied().unwrap_or_default(), false),
+    }
+}
+
+/// The pairs that stay on the way from the end of both texts to their beginning.
+fn way_back(trace: &[Vec<usize>], x: usize, y: usize) -> Vec<(usize, usize)> {
+    let (mut x, mut y) = (x, y);
+    let mut pairs = Vec::new();
+    for edits in (0..=trace.len()).rev() {
+        let before = edits.checked_sub(1).and_then(|edits| trace.get(edits));
+        let at = (x + edits - y) / 2;
+        let (begin, is_out) = before.map_or((0, false), |before| step(before, at));
+        while x > begin {
+            (x, y) = (x - 1, y - 1);
+            pairs.push((x, y));
+        }
+        if is_out {
+            x -= 1;
         } else {
-            steps.push(Step::New(to[j]));
-            j += 1;
+            y = y.saturating_sub(1);
         }
     }
+    pairs.reverse();
+    pairs
 }
 
-/// Where changes are, with the lines around them; those that touch are one.
-fn hunks(steps: &[Step<'_>]) -> Vec<std::ops::Range<usize>> {
-    let mut hunks: Vec<std::ops::Range<usize>> = Vec::new();
-    for (at, step) in steps.iter().enumerate() {
-        if matches!(step, Step::Same(_)) {
-            continue;
-        }
-        let around = at.saturating_sub(AROUND)..(at + AROUND + 1).min(steps.len());
+/// Changes that are shown together, since what stands around them touches.
+fn hunks(changes: &[Change]) -> Vec<Vec<Change>> {
+    let mut hunks: Vec<Vec<Change>> = Vec::new();
+    for change in changes {
         match hunks.last_mut() {
-            Some(last) if last.end >= around.start => last.end = around.end,
-            _ => hunks.push(around),
+            Some(hunk)
+                if hunk
+                    .last()
+                    .is_some_and(|it| change.old.start <= it.old.end + 2 * AROUND) =>
+            {
+                hunk.push(change.clone());
+            }
+            _ => hunks.push(vec![change.clone()]),
         }
     }
     hunks
 }
 
-fn write_hunk(steps: &[Step<'_>], hunk: std::ops::Range<usize>, out: &mut String) {
-    let count = |steps: &[Step<'_>], of_new: bool| {
-        let counts = |step: &&Step<'_>| match step {
-            Step::Same(_) => true,
-            Step::Gone(_) => !of_new,
-            Step::New(_) => of_new,
-        };
-        steps.iter().filter(counts).count()
+fn write_hunk(out: &mut String, hunk: &[Change], before: &[&str], after: &[&str]) {
+    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
+        return;
     };
-    let (before, inside) = (&steps[..hunk.start], &steps[hunk]);
-    // A side without a line is named by the line before it.
-    let side = |of_new| {
-        let (start, lines) = (count(before, of_new), count(inside, of_new));
-        let start = if lines == 0 { start } else { start + 1 };
-        match lines {
-            1 => start.to_string(),
-            _ => format!("{start},{lines}"),
+    let ahead = first.old.start.min(AROUND);
+    let behind = (before.len() - last.old.end).min(AROUND);
+    let old = first.old.start - ahead..last.old.end + behind;
+    let new = first.new.start - ahead..last.new.end + behind;
+    let _ = writeln!(out, "@@ -{} +{} @@", place(&old), place(&new));
+    let mut at = old.start;
+    for change in hunk {
+        write_lines(out, ' ', &before[at..change.old.start]);
+        write_lines(out, '-', &before[change.old.clone()]);
+        write_lines(out, '+', &after[change.new.clone()]);
+        at = change.old.end;
+    }
+    write_lines(out, ' ', &before[at..old.end]);
+}
+
+/// A range as hunks write it: from 1, the line before an empty one, no count for one line.
+fn place(range: &Range<usize>) -> String {
+    match range.len() {
+        0 => format!("{},0", range.start),
+        1 => (range.start + 1).to_string(),
+        count => format!("{},{count}", range.start + 1),
+    }
+}
+
+fn write_lines(out: &mut String, sign: char, lines: &[&str]) {
+    for line in lines {
+        out.push(sign);
+        out.push_str(line);
+        if !line.ends_with('\n') {
+            out.push_str("\n\\ No newline at end of file\n");
         }
-    };
-    let _ = writeln!(out, "@@ -{} +{} @@", side(false), side(true));
-    for step in inside {
-        let (sign, line) = match step {
-            Step::Same(line) => (' ', line),
-            Step::Gone(line) => ('-', line),
-            Step::New(line) => ('+', line),
-        };
-        let _ = writeln!(out, "{sign}{line}");
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::process::Command;
+
     use super::*;
 
-    /// As `diff -u --label a --label b` prints them.
+    fn diff(old: &str, new: &str) -> String {
+        unified(("a", old), ("b", new))
+    }
+
     #[test]
-    fn differences_are_those_of_diff() {
-        let long = |from: usize, to: usize| -> String {
-            (from..to).map(|number| format!("{number}\n")).collect()
+    fn differences_are_written_as_patch_reads_them() {
+        let cases = [
+            ("same\n", "same\n", ""),
+            ("a\n", "b\n", "@@ -1 +1 @@\n-a\n+b\n"),
+            ("", "a\nb\n", "@@ -0,0 +1,2 @@\n+a\n+b\n"),
+            ("a\nb\n", "", "@@ -1,2 +0,0 @@\n-a\n-b\n"),
+            ("a\nb\nc\n", "a\nc\n", "@@ -1,3 +1,2 @@\n a\n-b\n c\n"),
+            (
+                "a\nb",
+                "a\nb\n",
+                "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n",
+            ),
+            (
+                "1\n2\n3\n4\n5\n6\n7\n8\n9\nx\n",
+                "0\n2\n3\n4\n5\n6\n7\n8\n9\n",
+                "@@ -1,4 +1,4 @@\n-1\n+0\n 2\n 3\n 4\n@@ -7,4 +7,3 @@\n 7\n 8\n 9\n-x\n",
+            ),
+        ];
+        for (old, new, hunks) in cases {
+            let expected = match hunks {
+                "" => String::new(),
+                hunks => format!("--- a\n+++ b\n{hunks}"),
+            };
+            assert_eq!(diff(old, new), expected, "{old:?} {new:?}");
+        }
+    }
+
+    /// Texts out of few different lines, so that much is alike in many ways.
+    fn some_text(seed: &mut u64, most: u64) -> String {
+        let mut next = |below: u64| {
+            *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (*seed >> 33) % below
         };
-        let far = long(0, 20).replace("15\n", "fifteen\n");
-        for (from, to, expected) in [
-            ("a\nb\n", "a\nb\n", String::new()),
-            ("", "a\n", "@@ -0,0 +1 @@\n+a\n".to_owned()),
-            ("a\n", "", "@@ -1 +0,0 @@\n-a\n".to_owned()),
-            (
-                "a\nb\nc\n",
-                "a\nx\nc\n",
-                "@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n".to_owned(),
-            ),
-            (
-                &format!("x\n{}", long(0, 20)),
-                &far,
-                "@@ -1,4 +1,3 @@\n-x\n 0\n 1\n 2\n@@ -14,7 +13,7 @@\n 12\n 13\n 14\n-15\n+fifteen\n 16\n 17\n 18\n"
-                    .to_owned(),
-            ),
-            (
-                "a\nb\nc\nd\n",
-                "b\nd\ne\n",
-                "@@ -1,4 +1,3 @@\n-a\n b\n-c\n d\n+e\n".to_owned(),
-            ),
-        ] {
-            let head = if expected.is_empty() { "" } else { "--- a\n+++ b\n" };
-            assert_eq!(unified(("a", from), ("b", to)), format!("{head}{expected}"));
+        let mut text = String::new();
+        for _ in 0..next(most) {
+            let _ = writeln!(text, "{}", next(4));
         }
+        if next(4) == 0 {
+            text.push('x');
+        }
+        text
+    }
+
+    /// Applies a diff, as `patch` does.
+    fn patched(old: &str, diff: &str) -> String {
+        let before: Vec<&str> = old.split_inclusive('\n').collect();
+        let (mut out, mut at) = (String::new(), 0);
+        let lines: Vec<&str> = diff.split_inclusive('\n').collect();
+        for (number, line) in lines.iter().enumerate().skip(2) {
+            let bare = match lines.get(number + 1) {
+                Some(next) if next.starts_with('\\') => line.trim_end_matches('\n'),
+                _ => line,
+            };
+            let (sign, text) = bare.split_at(1);
+            match sign {
+                "@" => {
+                    let place = line.split(['-', ',', ' ']).nth(2).unwrap();
+                    let start: usize = place.parse().unwrap();
+                    let is_empty = line.split(' ').nth(1).unwrap().ends_with(",0");
+                    let start = if is_empty { start } else { start - 1 };
+                    out.extend(before[at..start].iter().copied());
+                    at = start;
+                }
+                "+" => out.push_str(text),
+                " " | "-" => {
+                    assert_eq!(before[at], text);
+                    at += 1;
+                    if sign == " " {
+                        out.push_str(text);
+                    }
+                }
+                _ => assert_eq!(sign, "\\"),
+            }
+        }
+        out.extend(before[at..].iter().copied());
+        out
     }
 
     #[test]
-    fn texts_of_several_lines_are_shown_in_lines() {
-        let content = |text: &str| readable(&Content::new(text));
-        let text = r#"{"userPrompt":"one\ntwo","n":1,"list":[{"a":"b"},[]],"none":{}}"#;
-        let shown = content(text);
-        for line in ["userPrompt: |", "  one", "  two", "n: 1", "none: {}"] {
-            assert!(shown.lines().any(|found| found == line), "{line}: {shown}");
+    fn applied_to_the_one_they_give_the_other() {
+        let mut seed = 7;
+        for most in [2, 5, 12, 40, 200] {
+            for _ in 0..300 {
+                let (old, new) = (some_text(&mut seed, most), some_text(&mut seed, most));
+                let found = diff(&old, &new);
+                if old != new {
+                    assert_eq!(patched(&old, &found), new, "{old:?} {new:?}\n{found}");
+                }
+            }
         }
-        assert_eq!(content("---\nplain"), "---\nplain\n");
-        assert_eq!(content("[1]"), "[1]\n");
+    }
+
+    /// No other program's diff of the same texts changes fewer lines.
+    #[test]
+    fn they_are_as_short_as_those_of_diff() {
+        let folder = std::env::temp_dir().join(format!("quillet-diff-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let changed = |text: &str| {
+            let lines = text.lines().skip(2);
+            lines.filter(|line| line.starts_with(['+', '-'])).count()
+        };
+        let mut seed = 11;
+        for most in [4, 12, 40, 120] {
+            for _ in 0..10 {
+                let (old, new) = (some_text(&mut seed, most), some_text(&mut seed, most));
+                let (a, b) = (folder.join("a"), folder.join("b"));
+                fs::write(&a, &old).unwrap();
+                fs::write(&b, &new).unwrap();
+                let theirs = Command::new("diff")
+                    .args(["-u", "-d"])
+                    .args([&a, &b])
+                    .output();
+                let theirs = String::from_utf8(theirs.unwrap().stdout).unwrap();
+                assert_eq!(
+                    changed(&diff(&old, &new)),
+                    changed(&theirs),
+                    "{old:?} {new:?}"
+                );
+            }
+        }
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
-    fn what_is_too_long_is_replaced_as_a_whole() {
-        let from: String = (0..5000).map(|number| format!("{number}\n")).collect();
-        let to: String = (5000..10_000).map(|number| format!("{number}\n")).collect();
-        let shown = unified(("a", &from), ("b", &to));
-        assert!(shown.contains("@@ -1,5000 +1,5000 @@"), "{}", &shown[..60]);
+    fn what_has_nothing_in_common_is_replaced_in_one_piece() {
+        let lines =
+            |from: usize| -> String { (from..from + 4000).map(|it| format!("{it}\n")).collect() };
+        let (old, new) = (lines(0), lines(10_000));
+        let found = diff(&old, &new);
+        assert!(found.starts_with("--- a\n+++ b\n@@ -1,4000 +1,4000 @@\n-0\n-1\n"));
+        assert_eq!(patched(&old, &found), new);
+    }
+
+    #[test]
+    fn definitions_are_told_line_by_line() {
+        let file = |text: &str, file: &str| Content {
+            file: file.into(),
+            ..Content::new(text)
+        };
+        let skill = Content {
+            companion: Some(("prompts/a/config.json".into(), "{}".into())),
+            ..file("Hi", "skprompt.txt")
+        };
+        let cases = [
+            (
+                Content::new(
+                    r#"{"messages":[{"role":"user","content":"a\n b\n"}],"n":1,"s":"1","t":"x\ny","e":{},"l":[1,[2]]}"#,
+                ),
+                "messages:\n  -\n    role: \"user\"\n    content: |\n      a\n       b\nn: 1\ns: \"1\"\nt: |-\n  x\n  y\ne: {}\nl:\n  - 1\n  -\n    - 2\n",
+            ),
+            (
+                Content::new(r#"{"format":"script","source":"- a\n"}"#),
+                "- a\n",
+            ),
+            (
+                file("---\nmodel: m\n---\nHi", "a.prompt"),
+                "---\nmodel: m\n---\nHi",
+            ),
+            (Content::new("[1]"), "[1]"),
+            (skill, "Hi\n\n# config.json\n{}"),
+        ];
+        for (content, expected) in cases {
+            assert_eq!(readable(&content), expected);
+        }
     }
 }

@@ -26,6 +26,14 @@ pub enum DefinitionError {
         /// What is wrong with it.
         why: String,
     },
+    /// A label of that name, or at that place, cannot be set.
+    #[error("label {label:?} cannot be set: {why}")]
+    LabelName {
+        /// Its name.
+        label: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// What is stored as the labels of a definition is none.
     #[error("the labels of {id} cannot be read: {why}")]
     Labels {
@@ -117,7 +125,9 @@ impl DefinitionError {
         match self {
             DefinitionError::Store(error) => error.kind.code(),
             DefinitionError::NoHistory(_) => ErrorCode::HistoryNone,
-            DefinitionError::Id(_) | DefinitionError::Mark { .. } => ErrorCode::HistoryMark,
+            DefinitionError::Id(_)
+            | DefinitionError::Mark { .. }
+            | DefinitionError::LabelName { .. } => ErrorCode::HistoryMark,
             DefinitionError::Labels { .. } => ErrorCode::StoreCorrupt,
             DefinitionError::NotFound { .. } => ErrorCode::NotFound,
             DefinitionError::Version { .. } => ErrorCode::HistoryVersion,
@@ -140,7 +150,9 @@ impl DefinitionError {
         }
     }
 
-    pub(super) fn label(key: &Key, label: &str, labels: &Labels) -> Self {
+    /// That a definition with these labels has none of that name.
+    #[must_use]
+    pub fn label(key: &Key, label: &str, labels: &Labels) -> Self {
         let names = || labels.0.keys().map(String::as_str);
         let known: Vec<&str> = names().collect();
         let known = match known.as_slice() {

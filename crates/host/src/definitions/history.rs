@@ -1,12 +1,14 @@
 //! Whole histories: reading, dropping what is old, taking them elsewhere.
 
-use quillet_core::history::{
-    Action, Content, Import, Kept, Labels, LogEntry, LogFilter, STORE, Version,
-};
+use quillet_core::history::{Action, Content, Import, Kept, Labels, LogEntry, LogFilter, Version};
 use quillet_core::store::{Key, Kind};
 use serde::{Deserialize, Serialize};
 
 use super::{Actor, DefinitionError, Definitions, Right};
+
+/// The greatest number of a version that is taken from elsewhere: whole in every JSON reader, with
+/// room for those that follow.
+const MOST_NUMBER: u64 = 1 << 52;
 
 /// Versions that are fetched at once.
 const PAGE: usize = 100;
@@ -58,8 +60,7 @@ impl Definitions {
             return Err(self.absent(kind, &key).await);
         }
         // It stands there, and nobody has taken note of it yet.
-        let keys = std::slice::from_ref(&key);
-        history.observe(kind, keys, STORE).await?;
+        self.take_note(kind, std::slice::from_ref(&key)).await?;
         Ok(history.versions(kind, &key, before, limit).await?)
     }
 
@@ -98,6 +99,22 @@ impl Definitions {
         Ok(dropped)
     }
 
+    /// The versions that [`Definitions::collect`] would drop.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn collectable(
+        &self,
+        kind: Kind,
+        key: &Key,
+        keep: usize,
+    ) -> Result<Vec<u64>, DefinitionError> {
+        let labels = self.labels(kind, key).await?;
+        let numbers = self.numbers(kind, key).await?;
+        let old = numbers.into_iter().rev().skip(keep.max(1));
+        Ok(old.filter(|number| !labels.name(*number)).collect())
+    }
+
     /// The keys of a kind that have a history, or that are stored.
     ///
     /// # Errors
@@ -115,19 +132,9 @@ impl Definitions {
     /// # Errors
     /// The store failed.
     pub async fn export(&self, kind: Kind, key: &Key) -> Result<Exported, DefinitionError> {
+        self.take_note(kind, std::slice::from_ref(key)).await?;
         let history = self.history()?;
-        let keys = std::slice::from_ref(key);
-        history.observe(kind, keys, STORE).await?;
-        let (mut numbers, mut before) = (Vec::new(), None);
-        loop {
-            let page = history.versions(kind, key, before, PAGE).await?;
-            before = page.last().map(|version| version.number);
-            numbers.extend(page.iter().map(|version| version.number));
-            if page.len() < PAGE {
-                break;
-            }
-        }
-        numbers.reverse();
+        let numbers = self.numbers(kind, key).await?;
         let mut versions = Vec::new();
         for numbers in numbers.chunks(PAGE) {
             let wanted: Vec<_> = numbers
@@ -143,6 +150,21 @@ impl Definitions {
             labels: self.labels(kind, key).await?,
             versions,
         })
+    }
+
+    /// The numbers of all versions, oldest first.
+    async fn numbers(&self, kind: Kind, key: &Key) -> Result<Vec<u64>, DefinitionError> {
+        let (mut numbers, mut before) = (Vec::new(), None);
+        loop {
+            let page = self.history()?.versions(kind, key, before, PAGE).await?;
+            before = page.last().map(|version| version.number);
+            numbers.extend(page.iter().map(|version| version.number));
+            if page.len() < PAGE {
+                break;
+            }
+        }
+        numbers.reverse();
+        Ok(numbers)
     }
 
     /// Brings a history in. One that is here already in whole or in part is gone on with, so an
@@ -163,9 +185,14 @@ impl Definitions {
         let kind = kind.filter(|kind| kind.has_versions());
         let kind = kind.ok_or_else(|| wrong(format!("{:?} is no kind", exported.kind)))?;
         for kept in &exported.versions {
+            let number = kept.version.number;
+            if !(1..=MOST_NUMBER).contains(&number) {
+                return Err(wrong(format!(
+                    "version {number} is not from 1 to {MOST_NUMBER}"
+                )));
+            }
             let is = kept.content.as_ref().map(Content::digest);
             if is.is_some_and(|is| is != kept.version.digest) {
-                let number = kept.version.number;
                 return Err(wrong(format!(
                     "version {number} is not what its digest says"
                 )));

@@ -1,7 +1,7 @@
 //! Moving labels: by hand, promoting, rolling back.
 
 use quillet_core::history::{
-    Action, LabelMove, Labels, LogFilter, Mark, STORE, Target, Version, wrong_label,
+    Action, LabelMove, Labels, LogFilter, Mark, Target, Version, wrong_label,
 };
 use quillet_core::store::{Key, Kind};
 
@@ -34,6 +34,20 @@ pub struct Relabel<'a> {
     pub expect: Option<Option<Target>>,
     /// Why.
     pub message: &'a str,
+}
+
+/// Nothing if labels of these names can be set.
+///
+/// # Errors
+/// What is wrong with the first that cannot.
+pub fn check_labels<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<(), DefinitionError> {
+    for name in names {
+        if let Some(why) = wrong_label(name) {
+            let label = name.to_owned();
+            return Err(DefinitionError::LabelName { label, why });
+        }
+    }
+    Ok(())
 }
 
 impl Definitions {
@@ -90,12 +104,23 @@ impl Definitions {
             self.permit(actor, Right::Write, kind, id).await?;
         }
         self.may_label(actor, kind, id, [label].into_iter()).await?;
+        check_labels([label])?;
+        if let Wanted::Target(target) = &relabel.wanted
+            && let Some(why) = target.wrong()
+        {
+            let label = label.to_owned();
+            return Err(DefinitionError::LabelName { label, why });
+        }
         let key = self.key(kind, id).await?;
         let to = match relabel.wanted {
             Wanted::Nowhere => None,
             Wanted::Target(target) => Some(target),
             Wanted::At(mark) => Some(Target::Version(self.number(kind, id, &mark).await?)),
         };
+        if let Some(why) = to.as_ref().and_then(Target::wrong) {
+            let label = label.to_owned();
+            return Err(DefinitionError::LabelName { label, why });
+        }
         let number = match &to {
             Some(Target::Version(number)) => Some(*number),
             _ => None,
@@ -138,7 +163,26 @@ impl Definitions {
         Ok(labels)
     }
 
-    /// The number of the version that a mark names, which is kept now if it was not yet.
+    /// The version that a mark names, as [`Definitions::find`]; what stands in the store and is no
+    /// version yet becomes one.
+    ///
+    /// # Errors
+    /// As [`Definitions::find`].
+    pub async fn find_kept(
+        &self,
+        kind: Kind,
+        id: &str,
+        mark: Option<&Mark>,
+    ) -> Result<Found, DefinitionError> {
+        let found = self.find(kind, id, mark).await?;
+        if found.version.is_some() || self.history().is_err() {
+            return Ok(found);
+        }
+        self.take_note(kind, std::slice::from_ref(&found.key))
+            .await?;
+        self.find(kind, id, mark).await
+    }
+
     async fn number(&self, kind: Kind, id: &str, mark: &Mark) -> Result<u64, DefinitionError> {
         let (_, version) = self.noted(kind, id, mark).await?;
         Ok(version.number)
@@ -154,13 +198,17 @@ impl Definitions {
         id: &str,
         mark: &Mark,
     ) -> Result<(Found, Version), DefinitionError> {
-        let key = self.key(kind, id).await?;
-        if mark.is_latest() {
-            let keys = std::slice::from_ref(&key);
-            self.history()?.observe(kind, keys, STORE).await?;
-        }
-        let found = self.find(kind, id, Some(mark)).await?;
-        let none = || DefinitionError::version(&key, &mark.to_string(), &[]);
+        self.history()?;
+        let found = match self.find_kept(kind, id, Some(mark)).await {
+            // It may be the number of what somebody wrote a moment ago.
+            Err(DefinitionError::Version { .. }) => {
+                let key = self.key(kind, id).await?;
+                self.take_note(kind, std::slice::from_ref(&key)).await?;
+                self.find(kind, id, Some(mark)).await?
+            }
+            found => found?,
+        };
+        let none = || DefinitionError::version(&found.key, &mark.to_string(), &[]);
         let version = found.version.clone().ok_or_else(none)?;
         Ok((found, version))
     }

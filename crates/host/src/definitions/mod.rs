@@ -9,13 +9,14 @@ mod error;
 mod history;
 mod labels;
 mod permit;
+mod push;
 mod rights;
 mod watch;
 mod write;
 
 use std::sync::Arc;
 
-use quillet_core::history::{Content, History, Labels, Mark, PRODUCTION, Target, Version};
+use quillet_core::history::{Content, History, Labels, Mark, PRODUCTION, STORE, Target, Version};
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{clock, nearest};
 use quillet_prompt::PromptService;
@@ -23,7 +24,8 @@ use quillet_prompt::PromptService;
 pub use diff::{readable, unified};
 pub use error::DefinitionError;
 pub use history::{Exported, Imported};
-pub use labels::{Relabel, Wanted};
+pub use labels::{Relabel, Wanted, check_labels};
+pub use push::{Pushed, Reason, Step};
 pub use rights::{Actor, BadGrant, Grant, Right, Rights};
 pub use write::{Write, Written};
 
@@ -96,10 +98,6 @@ impl Definitions {
     /// # Errors
     /// The text is no id, or the store does not answer.
     pub async fn key(&self, kind: Kind, id: &str) -> Result<Key, DefinitionError> {
-        let wrong = id.is_empty() || id.chars().any(|c| c.is_control() || c.is_whitespace());
-        if wrong || id.split(['.', ':']).any(str::is_empty) {
-            return Err(DefinitionError::Id(id.to_owned()));
-        }
         // Nearly every id is the key with dots for colons, which one look finds.
         let plain = [Key::new(id.replace('.', ":")), Key::new(id)];
         let found = self.store().entries(kind, &plain).await?;
@@ -116,6 +114,7 @@ impl Definitions {
                 return Ok(key);
             }
         }
+        check_id(id)?;
         let [plain, _] = plain;
         Ok(plain)
     }
@@ -130,7 +129,8 @@ impl Definitions {
         kind: Kind,
         text: &'a str,
     ) -> Result<(&'a str, Option<Mark>), DefinitionError> {
-        let Some((id, mark)) = Mark::divide(text) else {
+        let divided = Mark::divide(text).filter(|_| kind.has_versions());
+        let Some((id, mark)) = divided else {
             return Ok((text, None));
         };
         if self.is_there(kind, text).await? {
@@ -141,6 +141,15 @@ impl Definitions {
             why,
         };
         Ok((id, Some(mark.map_err(wrong)?)))
+    }
+
+    /// Makes a version of each of these definitions that somebody has written past the history.
+    ///
+    /// # Errors
+    /// The store keeps no history, or does not let it be written.
+    pub async fn take_note(&self, kind: Kind, keys: &[Key]) -> Result<(), DefinitionError> {
+        self.history()?.observe(kind, keys, STORE).await?;
+        Ok(())
     }
 
     async fn is_there(&self, kind: Kind, id: &str) -> Result<bool, DefinitionError> {
@@ -308,6 +317,15 @@ impl Definitions {
         };
         Ok(self.history()?.note(&entry).await?)
     }
+}
+
+/// Nothing if a text can be the id of a new definition; other programs may have made any.
+fn check_id(id: &str) -> Result<(), DefinitionError> {
+    let wrong = id.is_empty() || id.chars().any(|c| c.is_control() || c.is_whitespace());
+    if wrong || id.split(['.', ':']).any(str::is_empty) {
+        return Err(DefinitionError::Id(id.to_owned()));
+    }
+    Ok(())
 }
 
 /// What a line of the log says.

@@ -119,7 +119,7 @@ impl Definitions {
         changes: &mut Changes,
     ) -> Result<(), DefinitionError> {
         for keys in self.keys(kind).await?.chunks(TOGETHER) {
-            self.observe(kind, keys).await?;
+            self.observe_each(kind, keys).await?;
             sleep(PAUSE).await;
             // What somebody writes meanwhile need not wait for the rest.
             while let Some(Some(change)) = changes.next().now_or_never() {
@@ -134,7 +134,7 @@ impl Definitions {
         while let Some((kind, keys)) = pending.keys.first_key_value() {
             let kind = *kind;
             let some: Vec<Key> = keys.iter().take(TOGETHER).cloned().collect();
-            self.observe(kind, &some).await?;
+            self.observe_each(kind, &some).await?;
             if let Some(keys) = pending.keys.get_mut(&kind) {
                 keys.retain(|key| !some.contains(key));
                 if keys.is_empty() {
@@ -146,7 +146,7 @@ impl Definitions {
     }
 
     /// One that can be no version, being too large, say, keeps no other from being one.
-    async fn observe(&self, kind: Kind, keys: &[Key]) -> Result<(), DefinitionError> {
+    async fn observe_each(&self, kind: Kind, keys: &[Key]) -> Result<(), DefinitionError> {
         let history = self.history()?;
         let is_away = |error: &StoreError| error.kind == StoreErrorKind::Unavailable;
         match history.observe(kind, keys, STORE).await {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use quillet_core::Diagnostic;
 use quillet_core::history::{Action, Commit, Committed, Content, Expect};
-use quillet_core::store::Kind;
+use quillet_core::store::{Key, Kind};
 
 use super::check::is_broken;
+use super::labels::check_labels;
 use super::{Actor, DefinitionError, Definitions, Noted, Right};
 
 /// A definition that somebody wants written.
@@ -79,41 +80,43 @@ impl Definitions {
             });
         }
         let created = self.entry(kind, &key).await?.is_none();
+        let committed = self.commit(actor, key, write).await?;
+        Ok(Written {
+            created,
+            committed,
+            diagnostics,
+        })
+    }
+
+    /// Writes a definition that was checked, and notes what that did.
+    pub(super) async fn commit(
+        &self,
+        actor: &Actor,
+        key: Key,
+        write: Write<'_>,
+    ) -> Result<Committed, DefinitionError> {
+        let Write {
+            kind, id, message, ..
+        } = write;
+        check_labels(write.labels.iter().map(String::as_str))?;
         let commit = Commit {
-            message: write.message.into(),
+            message: message.into(),
             expect: write.expect,
             always: write.always,
             labels: write.labels.to_vec(),
             ..Commit::new(kind, key, Some(write.content), &actor.name)
         };
         let committed = self.history()?.commit(&commit).await?;
+        let number = committed.version.number;
         if committed.is_new {
-            let number = committed.version.number;
-            self.record(
-                actor,
-                Action::Write,
-                (kind, id),
-                Some(number),
-                write.message,
-            )
-            .await?;
+            self.record(actor, Action::Write, (kind, id), Some(number), message)
+                .await?;
         }
         for label in write.labels {
-            self.moved(
-                actor,
-                kind,
-                id,
-                label,
-                Some(committed.version.number),
-                write.message,
-            )
-            .await?;
+            self.moved(actor, kind, id, label, Some(number), message)
+                .await?;
         }
-        Ok(Written {
-            created,
-            committed,
-            diagnostics,
-        })
+        Ok(committed)
     }
 
     /// Notes in the log what was done to a definition, also by a part that writes by itself, as

@@ -15,7 +15,9 @@ use tokio::time::Instant;
 
 use super::config::{ModelConfig, protocol, says};
 use super::detect::{Vendor, detect};
-use super::facts::ModelFacts;
+use super::end::today;
+use super::table::ModelFacts;
+use super::told::Told;
 use crate::http::Http;
 use crate::mock::Mock;
 use crate::protocol::{OpenAiChat, Protocol};
@@ -93,10 +95,11 @@ pub struct Models {
     anthropic: Arc<dyn ChatModel>,
     google: Arc<dyn ChatModel>,
     mock: Arc<dyn ChatModel>,
-    facts: ModelFacts,
     settings: ModelSettings,
     /// What servers said that they have.
     listed: Mutex<Option<Listed>>,
+    /// Models of whose end the log has a line.
+    told: Told,
 }
 
 /// Names of models, and when they were asked for.
@@ -121,12 +124,9 @@ impl Models {
             anthropic: client(Vendor::Anthropic)?,
             google: client(Vendor::Google)?,
             mock: settings.retried(Arc::new(Mock)),
-            facts: settings
-                .facts
-                .clone()
-                .unwrap_or_else(|| ModelFacts::built_in().clone()),
             settings,
             listed: Mutex::default(),
+            told: Told::default(),
         })
     }
 
@@ -157,7 +157,8 @@ impl Models {
     /// What is known of models.
     #[must_use]
     pub fn facts(&self) -> &ModelFacts {
-        &self.facts
+        let own = self.settings.facts.as_ref();
+        own.unwrap_or_else(|| ModelFacts::built_in())
     }
 
     /// The model of requests that name none.
@@ -174,16 +175,16 @@ impl Models {
         vendors.into_iter().filter(is_set).collect()
     }
 
-    /// Known names of models of the providers that have a key or an address, sorted.
+    /// Known names of models of the providers that have a key or an address, sorted, without those
+    /// that have ended.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let configured = self.configured();
-        let is_there = |id: &&str| {
-            Vendor::of_model(id).is_some_and(|vendor| configured.contains(&vendor))
-                && !id.ends_with(['.', '-'])
-        };
-        let ids = self.facts.ids();
-        ids.into_iter()
+        let is_there =
+            |name: &&str| Vendor::of_model(name).is_some_and(|vendor| configured.contains(&vendor));
+        let names = self.facts().names(today());
+        names
+            .into_iter()
             .filter(is_there)
             .map(str::to_owned)
             .collect()
@@ -279,9 +280,22 @@ impl Models {
             ));
         };
         let (vendor, name) = self.choose(&model);
+        self.tell_end(name);
         request.model = Some(name.to_owned());
         let answer = self.client(vendor).stream(request).await;
         answer.map_err(|error| self.explained(error, &model, name))
+    }
+
+    /// Logs, once, that a model ends which is asked for.
+    fn tell_end(&self, name: &str) {
+        let facts = self.facts().find(name);
+        // Of most models no end is known: for them neither a clock nor a lock is asked.
+        if facts.ends.is_none() {
+            return;
+        }
+        if let Some(ending) = self.told.first(name, &facts, today()) {
+            tracing::warn!(target: "quillet::llm", "{ending}");
+        }
     }
 
     /// What to do where nothing names a model.
@@ -401,6 +415,7 @@ impl ChatModel for Models {
             return None;
         }
         let asking = self.client(vendor).pass(request)?;
+        self.tell_end(name);
         Some(Box::pin(async move {
             let answer = asking.await;
             answer.map_err(|error| self.explained(error, model, name))

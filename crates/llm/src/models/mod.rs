@@ -1,5 +1,6 @@
-//! Models by their names: who offers one ([`detect`]), what fits into it, what it can do and costs
-//! ([`ModelFacts`]), how to reach it ([`ModelConfig`]), and the router to all of them ([`Models`]).
+//! Models by their names: who offers one ([`detect`]), what fits into it, what it can do and costs,
+//! when it ends ([`ModelFacts`]), how to reach it ([`ModelConfig`]), and the router to all of them
+//! ([`Models`]).
 //!
 //! ```
 //! use futures_util::StreamExt;
@@ -32,11 +33,21 @@
 mod config;
 mod detect;
 mod door;
+mod end;
+mod entry;
 mod facts;
+mod name;
 mod price;
+mod table;
+mod tokenizer;
+mod told;
 
 pub use config::ModelConfig;
 pub use detect::{Detected, Vendor, detect};
 pub use door::{ModelSettings, Models, RetryObserver, VendorSettings};
-pub use facts::{Facts, FactsError, ModelFacts, Supports, Tokenizer};
+pub use end::{Ending, SOON_DAYS, today};
+pub use entry::FactsError;
+pub use facts::{Facts, Supports};
 pub use price::Price;
+pub use table::{ModelFacts, Source};
+pub use tokenizer::Tokenizer;

@@ -7,8 +7,8 @@
 //! a model spells over several pieces of its stream is not recognized.
 //!
 //! ```json
-//! {"quillet":"exchange","version":1,"request":{"model":"gpt-4o","messages":[…],"options":{…}}}
-//! {"ms":312.5,"event":{"type":"start","id":"…","model":"gpt-4o","created":1760000000}}
+//! {"quillet":"exchange","version":1,"request":{"model":"gpt-6-sol","messages":[…],"options":{…}}}
+//! {"ms":312.5,"event":{"type":"start","id":"…","model":"gpt-6-sol","created":1760000000}}
 //! {"ms":313.1,"event":{"type":"text","choice":0,"text":"Hello"}}
 //! {"ms":401.0,"end":"done"}
 //! ```

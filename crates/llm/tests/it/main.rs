@@ -7,6 +7,7 @@ mod anthropic;
 mod anthropic_requests;
 mod cancel;
 mod embeddings;
+mod facts;
 mod failures;
 mod gemini;
 mod gemini_requests;

@@ -35,6 +35,7 @@ fn options_are_said_in_the_chat_wires_words() {
         (home, "gpt-4o", limit.clone(), newer.clone()),
         (other, "llama", limit.clone(), limit.clone()),
         (other, "openai/gpt-5-mini", limit.clone(), newer.clone()),
+        (other, "openai/gpt-6-luna", limit.clone(), newer.clone()),
         (azure, "o3", limit.clone(), newer),
         (azure, "gpt-4o", limit.clone(), limit),
         (

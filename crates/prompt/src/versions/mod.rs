@@ -10,9 +10,11 @@ mod kept;
 mod labelled;
 mod marked;
 mod number;
+mod read;
 mod view;
 
-pub(crate) use kept::{KeptPrompt, Pin, fetch};
+pub(crate) use kept::{KeptPrompt, Pin};
 pub(crate) use labelled::Labelled;
 pub(crate) use marked::Marked;
 pub(crate) use number::Numbers;
+pub(crate) use read::fetch;

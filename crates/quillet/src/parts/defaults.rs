@@ -16,10 +16,9 @@ use quillet_store::{RunOptions, StoreOptions};
 use quillet_template::{CompileLimits, Limits};
 
 use super::{
-    agents, compile_limits, databases, http_options, limits, patience, scripts, serving,
-    store_options,
+    agents, compile_limits, databases, definition_options, http_options, limits, patience, scripts,
+    serving, store_options, timeouts,
 };
-use super::{definition_options, timeouts};
 use crate::error::Error;
 use crate::settings::{ALL, Form, Setting, Settings};
 

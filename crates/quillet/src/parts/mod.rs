@@ -84,6 +84,7 @@ pub fn store_options(settings: &Settings) -> StoreOptions {
         insecure: settings.is_on(&settings::STORE_INSECURE),
         connect_timeout: settings.milliseconds(&settings::STORE_CONNECT_MS),
         response_timeout: settings.milliseconds(&settings::STORE_RESPONSE_MS),
+        max_versions: settings.size(&settings::STORE_MAX_VERSIONS),
         ..StoreOptions::default()
     }
 }

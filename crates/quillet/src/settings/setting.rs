@@ -88,6 +88,7 @@ settings! {
     STORE_CONNECT_MS = "store.connect_ms", Integer, [], "1000";
     STORE_RESPONSE_MS = "store.response_ms", Integer, [], "1000";
     STORE_PATIENCE_MS = "store.patience_ms", Integer, [], "75";
+    STORE_MAX_VERSIONS = "store.max_versions", Integer, [], "10000";
     BASE_URL = "model.base_url", Text, ["OPENAI_BASE_URL", "OPENAI_API_BASE"], "";
     API_KEY = "model.api_key", Secret, ["OPENAI_API_KEY"], "";
     API_KEY_ENV = "model.api_key_env", Text, [], "";

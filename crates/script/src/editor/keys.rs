@@ -202,7 +202,10 @@ pub const KEYS: &[Key] = &[
         "parameters.minTailRepeatCount",
         "How often an answer's end may repeat before it is cut; 7 by default, 0 is never.",
     ),
-    key_of("parameters.model", "The model: `gpt-5`, `openai://gpt-5`."),
+    key_of(
+        "parameters.model",
+        "The model: `gpt-6-sol`, `openai://gpt-6-sol`.",
+    ),
     one_of(
         "parameters.naturalOutput",
         YES_NO,

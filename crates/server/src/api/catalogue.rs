@@ -268,7 +268,7 @@ async fn version(
         return Ok(None);
     };
     wanted.latest(&call.app).await?;
-    let found = definitions.find(kind, plain, Some(&mark)).await?;
+    let (found, version) = definitions.noted(kind, plain, &mark).await?;
     let definition = tree(&found.content.text);
     let answer = if kind == Kind::Prompt {
         let diagnostics = definitions.check(kind, &found.key, &found.content);
@@ -289,8 +289,8 @@ async fn version(
     } else {
         wanted.answer(&definition, None)
     }?;
-    let number = found.version.map(|version| version.number);
-    Ok(Some(marked(answer, number, Some(&found.content.text))))
+    let text = &found.content.text;
+    Ok(Some(marked(answer, Some(version.number), Some(text))))
 }
 
 /// What `GET` answers of a definition, if what is known here has this content.
@@ -322,7 +322,19 @@ pub(crate) async fn get_environ(
     Id(id): Id,
 ) -> Result<Response, ApiError> {
     wanted.latest(&call.app).await?;
-    wanted.answer(&call.app.service.variables().get(&id).await?, None)
+    let variables = call.app.service.variables();
+    if !call.rights().are_all() {
+        // A tree has every variable below the id.
+        let ids = variables.ids().await?;
+        let below = |known: &&String| {
+            let rest = known.strip_prefix(id.as_str());
+            rest.is_some_and(|rest| rest.starts_with('.'))
+        };
+        for hidden in ids.iter().filter(below) {
+            call.may(Right::Read, Kind::Environ, hidden).await?;
+        }
+    }
+    wanted.answer(&variables.get(&id).await?, None)
 }
 
 /// A tool as it was registered.

@@ -27,7 +27,6 @@ use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::Response;
-use axum::routing::MethodRouter;
 use quillet_core::{ErrorCode, Map, Table};
 use quillet_prompt::{Absent, ToolFailure, Unused};
 use serde::Serialize;
@@ -35,12 +34,6 @@ use utoipa::ToSchema;
 
 use self::members::Unknown;
 use crate::error::{ApiError, problem};
-use crate::exchange::At;
-use crate::needs::Needs;
-
-/// A route for clients of another service: what it needs, its method, its path, and what makes its
-/// handler, which asks for the rights for the definition that the client names.
-pub(crate) type Door = (Needs, &'static str, &'static str, fn() -> MethodRouter<At>);
 
 /// The id in a path, percent-decoded. Ids hold dots and may hold anything else.
 #[derive(Debug)]

@@ -6,21 +6,31 @@
 //! templates (`.gotmpl` and `.tmpl` for Go's format, `.jinja`, `.hbs`, `.mustache`, `.liquid`,
 //! `.sk`, `.fstring` and so on), prompt files (`.prompt`, `.prompty`, a folder with `skprompt.txt`)
 //! and scripts (`.ai.yaml`, `.ai.yml`).
+//!
+//! Histories rest beside it, in a folder of its name with `.history` behind it: a file
+//! `prompt/greet/hello.jsonl` for each definition, `labels/prompt/greet/hello.json`, which people
+//! may edit as well, and `log.jsonl`. It is there from the first version on.
 
+mod beside;
+mod book;
 pub(crate) mod document;
+mod history;
+mod lines;
 mod place;
+mod plan;
 mod scan;
 mod watch;
+mod write;
 
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
+use quillet_core::history::{Content, History};
 use quillet_core::store::{
     Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
 };
@@ -29,8 +39,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::StoreOptions;
 use crate::changes::Hub;
+use book::Shelf;
+pub use place::folders;
 pub(crate) use place::kind_of;
-use place::refused;
+use place::{Roots, refused};
+pub use scan::entry_of_file;
 use scan::{Document, Snapshot};
 use watch::Watch;
 
@@ -44,15 +57,16 @@ pub struct FolderStore {
 /// What the store and its watcher share.
 #[derive(Debug)]
 struct Folder {
-    /// Absolute; may be a link.
-    path: PathBuf,
+    roots: Roots,
     /// As the user wrote it.
     name: String,
     max_file_bytes: usize,
+    max_versions: usize,
     /// What the folder held when it was read last, or why it could not be read.
     snapshot: ArcSwap<Result<Snapshot, String>>,
     /// Held while the folder is read or written, so that one looks at a time.
     looking: Mutex<()>,
+    shelf: Shelf,
     hub: Hub,
 }
 
@@ -63,23 +77,43 @@ impl FolderStore {
     /// # Errors
     /// `Configuration` if there is no such folder, or it cannot be read.
     pub async fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        let (path, max_file_bytes) = (path.to_owned(), options.max_file_bytes);
-        let opening = spawn_blocking(move || Folder::open(&path, max_file_bytes));
+        let (path, options) = (path.to_owned(), options.clone());
+        let opening = spawn_blocking(move || Folder::open(&path, &options));
         let folder = opening.await.map_err(|error| failed(&error))??;
-        let watcher = tokio::spawn(look_again(folder.clone(), Watch::new(&folder.path)));
+        let watcher = tokio::spawn(look_again(folder.clone(), Watch::new(&folder.roots)));
         // Catches what was written between the first look and the watch.
         in_background(&folder, Folder::look).await?;
+        in_background(&folder, Folder::finish_at_last).await?;
         Ok(FolderStore {
             folder,
             _watcher: AbortOnDropHandle::new(watcher),
         })
+    }
+
+    /// Writes a definition as a file in the form that it was kept in, and makes no version of it.
+    ///
+    /// # Errors
+    /// `Refused` for a key that is no path, and where the system refuses.
+    pub async fn write_file(
+        &self,
+        kind: Kind,
+        key: &Key,
+        content: &Content,
+    ) -> Result<(), StoreError> {
+        let (key, content) = (key.clone(), content.clone());
+        let work = move |folder: &Folder| {
+            let written = folder.put(kind, &key, &content);
+            folder.look();
+            written
+        };
+        in_background(&self.folder, work).await?
     }
 }
 
 async fn look_again(folder: Arc<Folder>, mut watch: Watch) {
     loop {
         if !watch.changed().await || !folder.is_there() {
-            watch = Watch::new(&folder.path);
+            watch = Watch::new(&folder.roots);
         }
         let _ = in_background(&folder, Folder::look).await;
     }
@@ -100,7 +134,7 @@ fn failed(error: &tokio::task::JoinError) -> StoreError {
 }
 
 impl Folder {
-    fn open(path: &Path, max_file_bytes: usize) -> Result<Arc<Self>, StoreError> {
+    fn open(path: &Path, options: &StoreOptions) -> Result<Arc<Self>, StoreError> {
         let name = path.display().to_string();
         let wrong = |error: io::Error| {
             let mend = match error.kind() {
@@ -110,14 +144,16 @@ impl Folder {
             let message = format!("store folder {name}: {error}{mend}");
             StoreError::new(StoreErrorKind::Configuration, message)
         };
-        let path = std::path::absolute(path).map_err(wrong)?;
-        let snapshot = scan::scan(&path, max_file_bytes).map_err(wrong)?;
+        let roots = Roots::new(path).map_err(wrong)?;
+        let snapshot = scan::scan(&roots, options.max_file_bytes).map_err(wrong)?;
         Ok(Arc::new(Folder {
-            path,
+            roots,
             name,
-            max_file_bytes,
+            max_file_bytes: options.max_file_bytes,
+            max_versions: options.max_versions,
             snapshot: ArcSwap::from_pointee(Ok(snapshot)),
             looking: Mutex::new(()),
+            shelf: Shelf::default(),
             hub: Hub::new(),
         }))
     }
@@ -129,7 +165,7 @@ impl Folder {
     /// Reads the folder again and reports what is different.
     fn look(&self) {
         let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = scan::scan(&self.path, self.max_file_bytes);
+        let now = scan::scan(&self.roots, self.max_file_bytes);
         let now = Arc::new(now.map_err(|error| format!("folder {}: {error}", self.name)));
         let before = self.snapshot.swap(now.clone());
         match (&*before, &*now) {
@@ -138,6 +174,30 @@ impl Folder {
             (Ok(_), Err(reason)) => tracing::warn!(%reason, "store is away"),
             (Err(_), Err(_)) => {}
         }
+    }
+
+    /// Reads some entries again and reports what is different.
+    fn refresh(&self, places: &[(Kind, Key)]) {
+        let one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.snapshot.load_full();
+        let Ok(before) = &*before else {
+            drop(one);
+            return self.look();
+        };
+        let mut now = before.clone();
+        for (kind, key) in places {
+            let Ok(claims) = self.claims(*kind, key) else {
+                drop(one);
+                return self.look();
+            };
+            let at = (*kind, key.clone());
+            match claims.into_iter().next() {
+                Some(document) => drop(now.documents.insert(at, document)),
+                None => drop(now.documents.remove(&at)),
+            }
+        }
+        self.snapshot.store(Arc::new(Ok(now.clone())));
+        self.tell(before, &now);
     }
 
     fn tell(&self, before: &Snapshot, now: &Snapshot) {
@@ -167,67 +227,32 @@ impl Folder {
         }
     }
 
-    fn path_now(&self, kind: Kind, key: &Key) -> Result<Option<PathBuf>, StoreError> {
-        let at = (kind, key.clone());
-        self.with(|snapshot| Some(snapshot.documents.get(&at)?.path.clone()))
+    /// Nothing if a text of so many bytes may be stored.
+    fn fits_bytes(&self, key: &Key, bytes: usize) -> Result<(), StoreError> {
+        let limit = self.max_file_bytes;
+        if bytes <= limit {
+            return Ok(());
+        }
+        Err(refused(format!(
+            "{key}: longer than the limit of {limit} bytes (max_file_bytes)"
+        )))
     }
 
-    /// Writes beside the place and renames, so that no reader sees half a file. A file
-    /// of another form (YAML, a bare template) makes way for the new one.
-    fn write(&self, kind: Kind, key: &Key, text: &str) -> Result<(), StoreError> {
-        if text.len() > self.max_file_bytes {
-            let limit = self.max_file_bytes;
-            return Err(refused(format!(
-                "{key}: longer than the limit of {limit} bytes (max_file_bytes)"
-            )));
-        }
-        let relative = place::path_of(kind, key)?;
-        let before = self.path_now(kind, key)?;
-        let parent = relative.parent().unwrap_or(Path::new(""));
-        let parent = place::make_folders(&self.path, parent)?;
-        let stem = relative.file_name().unwrap_or_default().to_string_lossy();
-        let (ending, content) = document::written(kind, text);
-        let path = parent.join(format!("{stem}{ending}"));
-        let temporary = parent.join(format!(".{stem}{ending}.new"));
-        let written = make_file(&temporary, &content, kind == Kind::Database);
-        let written = written.and_then(|()| fs::rename(&temporary, &path));
-        written.map_err(|error| refused(format!("{}: {error}", path.display())))?;
-        match before {
-            Some(before) if before != path => delete(&before).map(drop),
-            _ => Ok(()),
-        }
+    fn put(&self, kind: Kind, key: &Key, content: &Content) -> Result<(), StoreError> {
+        self.fits_bytes(key, content.bytes())?;
+        self.alone(false, || {
+            let before = self.claims(kind, key)?.into_iter().next();
+            let before = before.as_ref().map(|document| &*document.path);
+            write::write(&self.roots, kind, key, content, before)
+        })
     }
 
-    /// Removes the file that the scan found, so no key can name another one.
-    fn delete(&self, kind: Kind, key: &Key) -> Result<bool, StoreError> {
-        match self.path_now(kind, key)? {
-            Some(path) => delete(&path),
+    /// Removes the file that a scan finds, so no key can name another one.
+    fn remove(&self, kind: Kind, key: &Key) -> Result<bool, StoreError> {
+        self.alone(false, || match self.claims(kind, key)?.first() {
+            Some(document) => write::remove(&document.path),
             None => Ok(false),
-        }
-    }
-}
-
-/// Makes a file that is not there yet: what a stopped process or somebody else has left in
-/// its place is not written to. The addresses of databases hold passwords, so that their
-/// files are private, for their owner only.
-fn make_file(path: &Path, content: &str, private: bool) -> io::Result<()> {
-    delete(path).map_err(io::Error::other)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if private {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    #[cfg(not(unix))]
-    let _ = private;
-    options.open(path)?.write_all(content.as_bytes())
-}
-
-fn delete(path: &Path) -> Result<bool, StoreError> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(refused(format!("{}: {error}", path.display()))),
+        })
     }
 }
 
@@ -268,7 +293,9 @@ impl Store for FolderStore {
     ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>> {
         let texts = move |snapshot: &Snapshot| {
             let entry = |key: &Key| Some(&snapshot.documents.get(&(kind, key.clone()))?.entry);
-            let text = |entry: &Entry| entry.problem.is_none().then(|| entry.text.clone());
+            // Whoever asks for labels that are broken must not take them for none.
+            let has_text = |entry: &Entry| entry.problem.is_none() || kind == Kind::Label;
+            let text = |entry: &Entry| has_text(entry).then(|| entry.text.clone());
             keys.iter().map(|key| entry(key).and_then(text)).collect()
         };
         async move { self.folder.with(texts) }.boxed()
@@ -293,12 +320,12 @@ impl Store for FolderStore {
         key: &'a Key,
         text: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        let (key, text) = (key.clone(), text.to_owned());
+        let (key, content) = (key.clone(), Content::new(text));
         async move {
             let work = move |folder: &Folder| {
                 // The look comes at once, so that writers read their own write without having to
                 // wait for a notice.
-                let written = folder.write(kind, &key, &text);
+                let written = folder.put(kind, &key, &content);
                 folder.look();
                 written
             };
@@ -311,7 +338,7 @@ impl Store for FolderStore {
         let key = key.clone();
         async move {
             let work = move |folder: &Folder| {
-                let removed = folder.delete(kind, &key);
+                let removed = folder.remove(kind, &key);
                 folder.look();
                 removed
             };
@@ -340,5 +367,9 @@ impl Store for FolderStore {
                 reason: reason.clone(),
             },
         }
+    }
+
+    fn history(&self) -> Option<&dyn History> {
+        Some(self)
     }
 }

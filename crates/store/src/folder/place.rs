@@ -1,12 +1,65 @@
 //! Keys as places inside the folder, and the guard that no key and no link leads out.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use quillet_core::store::{Key, Kind, StoreError, StoreErrorKind};
 
-/// Folders of a kind; new files go to the first.
-pub(crate) fn folders(kind: Kind) -> &'static [&'static str] {
+/// What is added to the name of a store's folder for that of the histories beside it.
+const HISTORY: &str = ".history";
+
+/// The folder of the labels among the histories.
+pub(crate) const LABELS: &str = "labels";
+
+/// The folders of a store.
+#[derive(Debug)]
+pub(crate) struct Roots {
+    /// Of the definitions. Absolute; may be a link.
+    pub(crate) definitions: PathBuf,
+    /// Of their histories, and of the labels. Beside the other, so that it can be committed with it
+    /// or left out; not there before the first version.
+    pub(crate) history: PathBuf,
+}
+
+impl Roots {
+    /// The folders of the store at a path.
+    ///
+    /// # Errors
+    /// There is no folder that the path could begin at.
+    pub(crate) fn new(path: &Path) -> io::Result<Self> {
+        let definitions = std::path::absolute(path)?;
+        // `..` has no name; what it leads to has one.
+        let named = match definitions.file_name() {
+            Some(_) => definitions.clone(),
+            None => fs::canonicalize(&definitions)?,
+        };
+        let history = match named.file_name() {
+            Some(name) => {
+                let mut name = name.to_owned();
+                name.push(HISTORY);
+                named.with_file_name(name)
+            }
+            // Nothing is beside the root of all folders.
+            None => named.join(HISTORY),
+        };
+        Ok(Roots {
+            definitions,
+            history,
+        })
+    }
+
+    /// The one that the entries of a kind are in.
+    pub(crate) fn of(&self, kind: Kind) -> &Path {
+        match kind {
+            Kind::Label => &self.history,
+            _ => &self.definitions,
+        }
+    }
+}
+
+/// The folders of a kind in a folder store; new files go to the first.
+#[must_use]
+pub fn folders(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Extension => &["extensions"],
         Kind::Prompt => &["prompts", "templates"],
@@ -14,7 +67,7 @@ pub(crate) fn folders(kind: Kind) -> &'static [&'static str] {
         Kind::Tool => &["tools"],
         Kind::Agent => &["agents"],
         Kind::Database => &["databases"],
-        Kind::Label => &["labels"],
+        Kind::Label => &[LABELS],
     }
 }
 
@@ -28,13 +81,30 @@ pub(crate) fn kind_of(folder: &str) -> Option<Kind> {
 /// 255, and an ending and a temporary name must fit too.
 const MAX_SEGMENT: usize = 200;
 
+/// How deep folders may be nested below a kind's folder.
+pub(crate) const MAX_DEPTH: usize = 16;
+
 /// The path of a key below the root, without an ending.
 ///
 /// # Errors
 /// `Refused` for a key with a segment that is no portable file name.
 pub(crate) fn path_of(kind: Kind, key: &Key) -> Result<PathBuf, StoreError> {
     let first = folders(kind).first().copied().unwrap_or_default();
-    let mut path = PathBuf::from(first);
+    below(first, key)
+}
+
+/// The path of a key below a folder, without an ending.
+///
+/// # Errors
+/// As [`path_of`].
+pub(crate) fn below(folder: &str, key: &Key) -> Result<PathBuf, StoreError> {
+    if key.segments().count() > MAX_DEPTH + 1 {
+        let key = key.as_str();
+        return Err(refused(format!(
+            "key {key:?} cannot be a file: it is nested deeper than {MAX_DEPTH} folders"
+        )));
+    }
+    let mut path = PathBuf::from(folder);
     for segment in key.segments() {
         if let Some(why) = wrong_name(segment) {
             return Err(refused(format!(
@@ -73,6 +143,22 @@ pub(crate) fn refused(message: String) -> StoreError {
 pub(crate) fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(path).ok()?;
     real.starts_with(root).then_some(real)
+}
+
+/// Makes the folder of the histories, if it is not there.
+///
+/// # Errors
+/// `Refused` with the system's reason.
+pub(crate) fn make_root(root: &Path) -> Result<(), StoreError> {
+    match fs::create_dir(root) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            let root = root.display();
+            Err(refused(format!(
+                "{root}: {error}; histories rest beside the store's folder"
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Makes the folders of a relative path, one by one, so that none is made behind a

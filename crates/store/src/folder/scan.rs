@@ -7,17 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use quillet_core::Diagnostic;
+use quillet_core::history::Labels;
 use quillet_core::store::{Entry, Key, Kind};
+use quillet_core::{Diagnostic, Span};
+use serde::de::IgnoredAny;
 
 use super::document::{self, Form};
-use super::place;
-
-/// How deep folders may be nested below a kind's folder.
-const MAX_DEPTH: usize = 16;
+use super::place::{self, Roots};
 
 /// What the folder held at one moment.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
     pub(crate) documents: BTreeMap<(Kind, Key), Document>,
     /// Files among the prompts that are no definitions: prompt files may refer to
@@ -36,47 +35,150 @@ pub(crate) struct Document {
     pub(crate) path: PathBuf,
 }
 
-/// Reads everything below a folder.
+/// Reads everything.
 ///
 /// # Errors
-/// The folder cannot be read. What cannot be read inside becomes a broken entry.
-pub(crate) fn scan(folder: &Path, max_file_bytes: usize) -> io::Result<Snapshot> {
-    // Each time again, since the folder may be a link that is set to another one.
-    let root = fs::canonicalize(folder)?;
-    fs::read_dir(&root)?;
-    let mut scan = Scan {
-        root: &root,
-        max_file_bytes,
-        found: Snapshot::default(),
-    };
-    for kind in Kind::ALL {
-        for folder in place::folders(kind) {
-            scan.folder(kind, &root.join(folder), "", 0);
-        }
+/// The folder of the definitions cannot be read. What cannot be read inside becomes a broken entry.
+pub(crate) fn scan(roots: &Roots, max_file_bytes: usize) -> io::Result<Snapshot> {
+    let mut scan = Scan::new(&roots.definitions, max_file_bytes)?;
+    fs::read_dir(&scan.root)?;
+    for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Label) {
+        scan.kind(kind);
     }
-    Ok(scan.found)
+    let mut found = scan.found;
+    if let Ok(mut scan) = Scan::of_labels(roots, max_file_bytes) {
+        scan.kind(Kind::Label);
+        found.documents.append(&mut scan.found.documents);
+    }
+    Ok(found)
 }
 
-struct Scan<'a> {
-    root: &'a Path,
+/// One file as a folder store would hand it out, wherever it is: its name gives its key, and a
+/// `skprompt.txt` is read with its `config.json` under the name of their folder. `None` for a file
+/// that is no definition of that kind by its name.
+///
+/// # Errors
+/// There is no such file. One that cannot be read is a broken entry.
+pub fn entry_of_file(kind: Kind, path: &Path, max_bytes: usize) -> io::Result<Option<Entry>> {
+    let path = fs::canonicalize(path)?;
+    let is_function = kind == Kind::Prompt && path.ends_with(document::FOLDER_TEXT);
+    let path = match path.parent() {
+        Some(folder) if is_function => folder,
+        _ => &path,
+    };
+    let mut scan = Scan::new(path.parent().unwrap_or(path), max_bytes)?;
+    scan.path(kind, path, "", 0);
+    let mut found = scan.found.documents.into_values();
+    Ok(found.next().map(|document| document.entry))
+}
+
+/// Reads one entry again: the file that has its key, and then those that claim it in vain.
+///
+/// # Errors
+/// The folder of the definitions cannot be read.
+pub(crate) fn claims(
+    roots: &Roots,
+    kind: Kind,
+    key: &Key,
+    max_file_bytes: usize,
+) -> io::Result<Vec<Document>> {
+    let mut scan = match kind {
+        Kind::Label => match Scan::of_labels(roots, max_file_bytes) {
+            Ok(scan) => scan,
+            Err(_) => return Ok(Vec::new()),
+        },
+        _ => Scan::new(&roots.definitions, max_file_bytes)?,
+    };
+    for folder in place::folders(kind) {
+        scan.key(kind, folder, key);
+    }
+    let first = scan.found.documents.remove(&(kind, key.clone()));
+    let is_it = |document: &Document| document.entry.key == *key;
+    let others = scan.shadowed.into_iter().filter(is_it);
+    Ok(first.into_iter().chain(others).collect())
+}
+
+struct Scan {
+    root: PathBuf,
+    /// What comes before a path below the root, in messages.
+    name: String,
     max_file_bytes: usize,
     found: Snapshot,
+    /// Files whose key another one has.
+    shadowed: Vec<Document>,
 }
 
-impl Scan<'_> {
-    /// `prefix` holds the segments above, each followed by a colon.
-    fn folder(&mut self, kind: Kind, folder: &Path, prefix: &str, depth: usize) {
-        if depth > MAX_DEPTH {
-            let folder = folder.display();
-            tracing::warn!(%folder, "nested deeper than {MAX_DEPTH} folders: left out");
-            return;
+impl Scan {
+    fn new(folder: &Path, max_file_bytes: usize) -> io::Result<Self> {
+        Ok(Scan {
+            // Each time again, since the folder may be a link that is set to another one.
+            root: fs::canonicalize(folder)?,
+            name: String::new(),
+            max_file_bytes,
+            found: Snapshot::default(),
+            shadowed: Vec::new(),
+        })
+    }
+
+    fn of_labels(roots: &Roots, max_file_bytes: usize) -> io::Result<Self> {
+        let name = roots.history.file_name().unwrap_or_default();
+        Ok(Scan {
+            name: format!("{}/", name.to_string_lossy()),
+            ..Scan::new(&roots.history, max_file_bytes)?
+        })
+    }
+
+    fn kind(&mut self, kind: Kind) {
+        for folder in place::folders(kind) {
+            let folder = self.root.join(folder);
+            self.folder(kind, &folder, "", 0);
         }
-        let Ok(entries) = fs::read_dir(folder) else {
+    }
+
+    /// What may be the file of a key, or the folder that is one prompt, and nothing else.
+    fn key(&mut self, kind: Kind, folder: &str, key: &Key) {
+        // A key that is no path is the name of no file either.
+        let Ok(path) = place::below(folder, key) else {
             return;
         };
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
+        let (Some(folder), Some(stem)) = (path.parent(), path.file_name()) else {
+            return;
+        };
+        let folder = self.root.join(folder);
+        let on_the_way = folder.ancestors().take_while(|above| *above != self.root);
+        if on_the_way.into_iter().any(|above| !self.is_entered(above)) {
+            return;
+        }
+        let above = key.as_str().rsplit_once(':').map(|(above, _)| above);
+        let prefix = above.map_or_else(String::new, |above| format!("{above}:"));
+        let stem = stem.to_string_lossy();
+        for path in sorted(&folder) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_file = document::form_of(kind, &name).is_some_and(|(of, _)| *of == *stem);
+            let is_function = kind == Kind::Prompt
+                && *name == *stem
+                && path.join(document::FOLDER_TEXT).is_file();
+            if is_function || (is_file && !path.is_dir()) {
+                self.path(kind, &path, &prefix, 0);
+            }
+        }
+    }
+
+    /// Whether a folder is one that is looked into.
+    fn is_entered(&self, folder: &Path) -> bool {
+        let inside = place::inside(&self.root, folder);
+        inside.is_some_and(|real| real.is_dir() && !is_circle(folder, &real))
+    }
+
+    /// `prefix` holds the segments above, each followed by a colon.
+    fn folder(&mut self, kind: Kind, folder: &Path, prefix: &str, depth: usize) {
+        if depth > place::MAX_DEPTH {
+            let folder = folder.display();
+            let most = place::MAX_DEPTH;
+            tracing::warn!(%folder, "nested deeper than {most} folders: left out");
+            return;
+        }
+        for path in sorted(folder) {
             self.path(kind, &path, prefix, depth);
         }
     }
@@ -90,9 +192,9 @@ impl Scan<'_> {
         if name.starts_with('.') || document::is_of_tests(kind, name) {
             return;
         }
-        let inside = place::inside(self.root, path);
+        let inside = place::inside(&self.root, path);
         if let Some(real) = inside.as_deref().filter(|real| real.is_dir()) {
-            if path.is_symlink() && path.ancestors().skip(1).any(|above| leads_to(above, real)) {
+            if is_circle(path, real) {
                 tracing::warn!(path = %path.display(), "a link to a folder that it is in: left out");
                 return;
             }
@@ -123,11 +225,11 @@ impl Scan<'_> {
         let (text, config) = (document::FOLDER_TEXT, document::FOLDER_CONFIG);
         let (path, config) = (folder.join(text), folder.join(config));
         let key = Key::new(key);
-        let mut entry = match place::inside(self.root, &path) {
+        let mut entry = match place::inside(&self.root, &path) {
             Some(_) => self.file(key.clone(), &path, Form::Prompt),
             None => broken(key.clone(), &self.origin(&path), leads_out(&path)),
         };
-        if place::inside(self.root, &config).is_some() {
+        if place::inside(&self.root, &config).is_some() {
             match read(&config, self.max_file_bytes) {
                 Ok(text) => {
                     entry.companion = Some((self.origin(&config).into(), text.into()));
@@ -149,19 +251,66 @@ impl Scan<'_> {
     /// Two files may claim one key: `a.json` and `a.yaml`. The first by name has it.
     fn keep(&mut self, kind: Kind, key: Key, mut entry: Entry, path: &Path) {
         entry.folder = folder_of(kind, path);
-        if let Some(first) = self.found.documents.get(&(kind, key.clone())) {
-            let (first, second) = (&first.entry.origin, &entry.origin);
-            tracing::warn!(%first, %second, "two files for one key: the second is left out");
-            return;
+        if kind == Kind::Label && entry.problem.is_none() {
+            entry.problem = wrong_labels(&entry);
         }
         let path = path.to_owned();
         let document = Document { entry, path };
+        if let Some(first) = self.found.documents.get(&(kind, key.clone())) {
+            let (first, second) = (&first.entry.origin, &document.entry.origin);
+            tracing::warn!(%first, %second, "two files for one key: the second is left out");
+            self.shadowed.push(document);
+            return;
+        }
         self.found.documents.insert((kind, key), document);
     }
 
     fn origin(&self, path: &Path) -> String {
-        let relative = path.strip_prefix(self.root).unwrap_or(path);
-        relative.to_string_lossy().into_owned()
+        let relative = path.strip_prefix(&self.root).unwrap_or(path);
+        format!("{}{}", self.name, relative.to_string_lossy())
+    }
+}
+
+/// What is in a folder, by name.
+fn sorted(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// What keeps an entry from being labels. People write them too.
+fn wrong_labels(entry: &Entry) -> Option<Diagnostic> {
+    let text = &*entry.text;
+    let why = Labels::parse(text).err()?;
+    let found = Diagnostic::error(
+        "store.labels",
+        &entry.origin,
+        format!("broken labels: {why}"),
+    );
+    let start = place_of(text, &why).filter(|_| entry.origin.ends_with(".json"));
+    Some(match start {
+        Some(start) => found.at(text, Span { start, end: start }),
+        // What was written as YAML has other places.
+        None => found,
+    })
+}
+
+/// The byte at which labels in JSON are wrong.
+fn place_of(text: &str, why: &str) -> Option<usize> {
+    match serde_json::from_str::<BTreeMap<String, IgnoredAny>>(text) {
+        Ok(labels) => {
+            let mut quoted = labels.keys().map(|name| format!("{name:?}"));
+            let name = quoted.find(|name| why.starts_with(&format!("label {name}:")))?;
+            text.find(&name)
+        }
+        Err(error) => {
+            let lines = text.split_inclusive('\n');
+            let above = lines.take(error.line().saturating_sub(1)).map(str::len);
+            Some(above.sum::<usize>() + error.column().saturating_sub(1))
+        }
     }
 }
 
@@ -182,6 +331,11 @@ fn leads_out(path: &Path) -> String {
     }
 }
 
+/// Whether a folder is a link to one that it is in.
+fn is_circle(path: &Path, real: &Path) -> bool {
+    path.is_symlink() && path.ancestors().skip(1).any(|above| leads_to(above, real))
+}
+
 /// Whether a folder on the way is the one that something leads to.
 fn leads_to(above: &Path, real: &Path) -> bool {
     fs::canonicalize(above).is_ok_and(|above| above == real)
@@ -189,7 +343,7 @@ fn leads_to(above: &Path, real: &Path) -> bool {
 
 /// Opens a regular file and nothing else: opening a pipe waits for whoever writes, and opening
 /// a device may do anything.
-fn open(path: &Path) -> Result<File, String> {
+pub(crate) fn open(path: &Path) -> Result<File, String> {
     let regular = |about: io::Result<fs::Metadata>| match about {
         Ok(about) if about.is_file() => Ok(()),
         Ok(about) => Err(format!(

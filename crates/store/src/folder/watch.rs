@@ -1,6 +1,7 @@
 //! Notices that something in a folder has changed.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,6 +10,8 @@ use notify::event::ModifyKind;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
+
+use super::place::{LABELS, Roots};
 
 /// Editors write a file in several steps; a change is reported when this long has passed since the
 /// first of them.
@@ -35,12 +38,12 @@ struct Signs {
 }
 
 impl Watch {
-    /// Watches a folder; one that cannot be watched is looked at more often.
-    pub(crate) fn new(folder: &Path) -> Self {
+    /// Watches the folders of a store; those that cannot be watched are looked at more often.
+    pub(crate) fn new(roots: &Roots) -> Self {
         let signs = Arc::new(Signs::default());
-        let watcher = watcher(folder, signs.clone());
+        let watcher = watcher(roots, signs.clone());
         if let Err(error) = &watcher {
-            let folder = folder.display();
+            let folder = roots.definitions.display();
             tracing::debug!(%folder, %error, "no notice of changes: looking every {LOOK_OFTEN:?}");
         }
         Watch {
@@ -67,25 +70,73 @@ impl Watch {
     }
 }
 
-fn watcher(folder: &Path, signs: Arc<Signs>) -> notify::Result<RecommendedWatcher> {
-    let watched = folder.to_owned();
+fn watcher(roots: &Roots, signs: Arc<Signs>) -> notify::Result<RecommendedWatcher> {
+    let places = Places::new(roots);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         if let Ok(event) = &event {
             // Our own reading must not wake us.
-            if matches!(event.kind, EventKind::Access(_)) {
+            if matches!(event.kind, EventKind::Access(_)) || places.is_elsewhere(event) {
                 return;
             }
-            if moves(event) && event.paths.contains(&watched) {
+            if places.moves(event) {
                 signs.moved.store(true, Ordering::Relaxed);
             }
         }
         signs.touched.notify_one();
     })?;
-    watcher.watch(folder, RecursiveMode::Recursive)?;
+    watcher.watch(&roots.definitions, RecursiveMode::Recursive)?;
+    if roots.history.is_dir() {
+        watcher.watch(&roots.history, RecursiveMode::Recursive)?;
+    }
+    // The folder of histories is made with the first version.
+    match roots.history.parent() {
+        Some(parent) if parent != roots.definitions => {
+            watcher.watch(parent, RecursiveMode::NonRecursive)?;
+        }
+        _ => {}
+    }
     Ok(watcher)
 }
 
-fn moves(event: &Event) -> bool {
-    let kind = event.kind;
-    kind.is_remove() || matches!(kind, EventKind::Modify(ModifyKind::Name(_)))
+/// What is watched, as we call it and as the system may.
+#[derive(Debug)]
+struct Places {
+    definitions: Vec<PathBuf>,
+    history: Vec<PathBuf>,
+}
+
+impl Places {
+    fn new(roots: &Roots) -> Self {
+        let names = |path: &Path| [Some(path.to_owned()), fs::canonicalize(path).ok()];
+        let names = |path: &Path| names(path).into_iter().flatten().collect();
+        Places {
+            definitions: names(&roots.definitions),
+            history: names(&roots.history),
+        }
+    }
+
+    /// Whether all that an event is about is of no interest.
+    fn is_elsewhere(&self, event: &Event) -> bool {
+        !event.paths.is_empty() && event.paths.iter().all(|path| self.is_other(path))
+    }
+
+    /// Whether a path is a neighbour of the folders, or in the histories and of no label.
+    fn is_other(&self, path: &Path) -> bool {
+        let within = |folders: &[PathBuf]| folders.iter().any(|folder| path.starts_with(folder));
+        if within(&self.history) {
+            let is_label = |folder: &PathBuf| path.starts_with(folder.join(LABELS));
+            return !self.history.iter().any(|it| path == it || is_label(it));
+        }
+        let beside = |folder: &PathBuf| folder.parent() == path.parent();
+        !within(&self.definitions) && self.history.iter().any(beside)
+    }
+
+    /// Whether one of the folders is another one now.
+    fn moves(&self, event: &Event) -> bool {
+        let kind = event.kind;
+        let goes = kind.is_remove() || matches!(kind, EventKind::Modify(ModifyKind::Name(_)));
+        let is_any = |folders: &[PathBuf]| event.paths.iter().any(|path| folders.contains(path));
+        let comes = kind.is_create() && is_any(&self.history);
+        comes || (goes && (is_any(&self.definitions) || is_any(&self.history)))
+    }
 }

@@ -1,7 +1,57 @@
-//! Moving labels.
+//! Labels as they are stored, and moving them.
 
-use quillet_core::history::{LabelMove, Labels, Target, wrong_label};
+use quillet_core::history::{Commit, Import, LabelMove, Labels, Target, wrong_label};
 use quillet_core::store::{Key, StoreError, StoreErrorKind};
+
+/// Reads the labels of a definition.
+///
+/// # Errors
+/// `Corrupt` for some that somebody wrote wrongly. Whoever took them for none would drop what they
+/// say with the next move, and the versions that they name.
+pub(crate) fn stored(key: &Key, text: Option<&str>) -> Result<Labels, StoreError> {
+    let Some(text) = text else {
+        return Ok(Labels::default());
+    };
+    Labels::parse(text).map_err(|why| {
+        let message = format!("the labels of {key} are broken: {why}; mend or remove them");
+        StoreError::new(StoreErrorKind::Corrupt, message)
+    })
+}
+
+/// Labels after a commit whose version has this number; `text` is how they are stored before it.
+pub(crate) fn committed(
+    commit: &Commit,
+    text: Option<&str>,
+    number: u64,
+) -> Result<Labels, StoreError> {
+    if commit.content.is_none() {
+        return Ok(Labels::default());
+    }
+    let key = &commit.key;
+    let moves = commit.labels.iter().map(|name| LabelMove {
+        name: name.clone(),
+        to: Some(Target::Version(number)),
+        expect: None,
+    });
+    let moves: Vec<LabelMove> = moves.collect();
+    moved(key, &stored(key, text)?, &moves, |known| known == number)
+}
+
+/// Labels after an import; `text` is how they are stored before it.
+pub(crate) fn imported(
+    import: &Import,
+    text: Option<&str>,
+    is_there: impl Fn(u64) -> bool,
+) -> Result<Labels, StoreError> {
+    let key = &import.key;
+    let moves = import.labels.0.iter().map(|(name, to)| LabelMove {
+        name: name.clone(),
+        to: Some(to.clone()),
+        expect: None,
+    });
+    let moves: Vec<LabelMove> = moves.collect();
+    moved(key, &stored(key, text)?, &moves, is_there)
+}
 
 /// Labels after some moves.
 ///

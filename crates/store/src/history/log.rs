@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use quillet_core::history::{LogEntry, LogFilter};
 
-/// Lines that are kept; the oldest go first, for it is memory.
-const MOST: usize = 100_000;
+/// Lines that are kept where they take memory; the oldest go first.
+pub(crate) const MOST_LINES: usize = 100_000;
 
 /// Lines in the order in which they came.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl MemoryLog {
             number: self.last,
             ..entry.clone()
         });
-        if self.lines.len() > MOST {
+        if self.lines.len() > MOST_LINES {
             self.lines.pop_front();
         }
     }

@@ -1,9 +1,9 @@
 //! What all stores have in common about histories.
 
-mod chain;
+pub(crate) mod chain;
 mod labels;
-mod log;
+pub(crate) mod log;
 
 pub(crate) use chain::Chain;
-pub(crate) use labels::moved;
+pub(crate) use labels::{committed, imported, moved, stored};
 pub(crate) use log::MemoryLog;

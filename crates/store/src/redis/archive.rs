@@ -7,19 +7,17 @@
 //! the last number that was given. A member of the set is a number, a space and the query as JSON,
 //! so that two equal queries are two members.
 
-use std::io::{Read, Write};
 use std::sync::Arc;
 
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::archive::{Archive, QueryPage, QueryRecord};
-use quillet_core::store::{StoreError, StoreErrorKind};
+use quillet_core::store::StoreError;
 use redis::Value;
 
 use super::client::Client;
+use super::fault::corrupt;
+use super::pack::{in_background, packed, unpacked};
 use super::read::with_name;
 use super::ring::Request;
 use super::script::{count, list, script};
@@ -105,9 +103,9 @@ impl RedisArchive {
         match self.client.ask(request("GET", &name)).await? {
             Value::BulkString(packed) => {
                 let most = self.options.max_catalogue_bytes;
-                in_background(move || unpacked(&name, &packed, most))
-                    .await?
-                    .map(Some)
+                let unpack = move || unpacked(&name, &packed, most, "max_catalogue_bytes");
+                let catalogue = in_background(unpack).await??;
+                Ok(Some(catalogue.into()))
             }
             _ => Ok(None),
         }
@@ -261,40 +259,6 @@ fn parsed(member: &[u8]) -> Option<QueryRecord> {
         id: id.parse().ok()?,
         ..record
     })
-}
-
-fn corrupt(name: &str, what: &str) -> StoreError {
-    StoreError::new(
-        StoreErrorKind::Corrupt,
-        format!("{name}: {what}; delete it"),
-    )
-}
-
-/// Packing takes a while, and other requests are waiting.
-async fn in_background<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, StoreError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| StoreError::new(StoreErrorKind::Unavailable, error.to_string()))
-}
-
-fn packed(catalogue: &[u8]) -> Result<Vec<u8>, StoreError> {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
-    let written = encoder.write_all(catalogue).and_then(|()| encoder.finish());
-    written.map_err(|error| StoreError::new(StoreErrorKind::Refused, error.to_string()))
-}
-
-/// Never more than a catalogue may have, whatever the packed bytes claim.
-fn unpacked(name: &str, packed: &[u8], most: usize) -> Result<Arc<[u8]>, StoreError> {
-    let mut catalogue = Vec::new();
-    let mut decoder = DeflateDecoder::new(packed).take(most as u64 + 1);
-    let read = decoder.read_to_end(&mut catalogue);
-    read.map_err(|error| corrupt(name, &format!("it is no packed catalogue: {error}")))?;
-    if catalogue.len() > most {
-        let what = format!("it is longer than the limit of {most} bytes (max_catalogue_bytes)");
-        return Err(corrupt(name, &what));
-    }
-    Ok(catalogue.into())
 }
 
 impl Archive for RedisArchive {

@@ -38,6 +38,14 @@ pub(crate) fn of_reply(name: &str, error: &ServerError) -> StoreError {
     StoreError::new(kind, text)
 }
 
+/// Something of ours that is stored and is not what we write.
+pub(crate) fn corrupt(name: &str, what: &str) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::Corrupt,
+        format!("{name}: {what}; delete it"),
+    )
+}
+
 fn described(error: &ServerError) -> String {
     format!("{} {}", error.code(), error.details().unwrap_or_default())
 }

@@ -1,10 +1,16 @@
 //! How keys of Redis are named. The prefix appears here and nowhere else.
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use quillet_core::history::{label_key, labelled};
 use quillet_core::store::{Key, Kind};
+
+use super::slot::slot;
 
 /// What is escaped in ids.
 const BRACES: &AsciiSet = &CONTROLS.add(b'{').add(b'}').add(b'%');
+
+/// Of what histories are named after.
+const HISTORY: &str = "history";
 
 /// What all keys begin with unless a setting says otherwise.
 pub const DEFAULT_PREFIX: &str = "shenma:";
@@ -27,9 +33,54 @@ impl Layout {
         format!("{}{}:", self.prefix, folder(kind))
     }
 
-    /// The whole name of a key.
+    /// The whole name of a key. Labels are named after the definition that they belong to.
     pub(crate) fn name(&self, kind: Kind, key: &Key) -> String {
-        format!("{}{}:{key}", self.prefix, folder(kind))
+        match labelled(key).filter(|_| kind == Kind::Label) {
+            Some((of, key)) => self.beside(folder(kind), &self.name(of, &key)),
+            None => format!("{}{}:{key}", self.prefix, folder(kind)),
+        }
+    }
+
+    /// The names of a definition and of what belongs to it.
+    pub(crate) fn names(&self, kind: Kind, key: &Key) -> Names {
+        Names {
+            definition: self.name(kind, key),
+            history: self.history(kind, key),
+            labels: self.name(Kind::Label, &label_key(kind, key)),
+        }
+    }
+
+    /// The name of the history of a definition.
+    pub(crate) fn history(&self, kind: Kind, key: &Key) -> String {
+        self.beside(HISTORY, &self.name(kind, key))
+    }
+
+    /// The name of something that belongs to a definition and lies in its slot.
+    ///
+    /// A slot follows from the first text in braces, else from the whole name. So a name without
+    /// braces goes into a pair; one that has braces already is left as it is, for they decide here
+    /// too, unless they are odd ones: see [`Names::share_a_slot`].
+    fn beside(&self, group: &str, definition: &str) -> String {
+        if definition.contains(['{', '}']) {
+            format!("{}{group}:{definition}", self.prefix)
+        } else {
+            format!("{}{group}:{{{definition}}}", self.prefix)
+        }
+    }
+
+    /// The definition that something belongs to, from what follows its group.
+    fn owner(&self, rest: &str) -> Option<(Kind, Key)> {
+        let inner = rest.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
+        let plain = inner.filter(|inner| !inner.contains(['{', '}']));
+        let braced = Some(rest).filter(|rest| rest.contains(['{', '}']));
+        let definition = |name: &str| {
+            let (first, key) = name.strip_prefix(self.prefix.as_str())?.split_once(':')?;
+            let kind = kind_of(first).filter(|kind| kind.has_versions())?;
+            (!key.is_empty()).then(|| (kind, Key::new(key)))
+        };
+        plain
+            .and_then(definition)
+            .or_else(|| braced.and_then(definition))
     }
 
     /// A glob pattern for the keys of a kind; glob characters of the prefix stand for themselves.
@@ -37,11 +88,17 @@ impl Layout {
         escaped(&self.prefix(kind)) + "*"
     }
 
-    /// A glob pattern for extensions, templates, tools, agents and databases, and not for environs,
-    /// of which there may be very many: the first two letters tell them apart. SCAN looks at every
-    /// key of the database whatever the pattern, so one pass is better than five.
+    /// A glob pattern for extensions, templates, tools, agents, databases and labels, and not for
+    /// environs and histories, of which there may be very many, nor for the log: the first three
+    /// letters tell them apart. SCAN looks at every key of the database whatever the pattern, so
+    /// one pass is better than six.
     pub(crate) fn pattern_of_definitions(&self) -> String {
-        escaped(&self.prefix) + "[adet][agxeo]*"
+        escaped(&self.prefix) + "[adelt][aegox][bemot]*"
+    }
+
+    /// A glob pattern for all histories.
+    pub(crate) fn pattern_of_histories(&self) -> String {
+        escaped(&self.prefix) + HISTORY + ":*"
     }
 
     /// The name of something that belongs to a session or a run: `<prefix><group>:{<id>}`.
@@ -62,10 +119,51 @@ impl Layout {
     pub(crate) fn parse(&self, name: &[u8]) -> Option<(Kind, Key)> {
         let name = std::str::from_utf8(name).ok()?;
         let rest = name.strip_prefix(self.prefix.as_str())?;
-        let (first, key) = rest.split_once(':')?;
-        let kind = Kind::ALL.into_iter().find(|kind| folder(*kind) == first)?;
-        (!key.is_empty()).then(|| (kind, Key::new(key)))
+        let (first, rest) = rest.split_once(':')?;
+        let kind = kind_of(first)?;
+        if rest.is_empty() {
+            return None;
+        }
+        if kind != Kind::Label {
+            return Some((kind, Key::new(rest)));
+        }
+        if let Some((of, key)) = self.owner(rest) {
+            return Some((kind, label_key(of, &key)));
+        }
+        // Nobody reads labels that are named like a definition's, and stand elsewhere.
+        let key = Key::new(rest);
+        labelled(&key).is_none().then_some((kind, key))
     }
+
+    /// The definition whose history has this name; `None` for a name that is none.
+    pub(crate) fn parse_history(&self, name: &[u8]) -> Option<(Kind, Key)> {
+        let name = std::str::from_utf8(name).ok()?;
+        let rest = name.strip_prefix(self.prefix.as_str())?;
+        self.owner(rest.strip_prefix(HISTORY)?.strip_prefix(':')?)
+    }
+}
+
+/// The names of a definition and of what belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Names {
+    pub(crate) definition: String,
+    pub(crate) history: String,
+    pub(crate) labels: String,
+}
+
+impl Names {
+    /// Whether a cluster keeps them together, so that one script may change them all.
+    pub(crate) fn share_a_slot(&self) -> bool {
+        let slot_of = |name: &String| slot(name.as_bytes());
+        let at = slot_of(&self.definition);
+        [&self.history, &self.labels]
+            .into_iter()
+            .all(|name| slot_of(name) == at)
+    }
+}
+
+fn kind_of(word: &str) -> Option<Kind> {
+    Kind::ALL.into_iter().find(|kind| folder(*kind) == word)
 }
 
 fn folder(kind: Kind) -> &'static str {
@@ -106,6 +204,17 @@ mod tests {
             ("shenma:other:a", None),
             ("shenma:tools", None),
             ("tools:a", None),
+            (
+                "shenma:labels:{shenma:templates:ext:p}",
+                Some((Kind::Label, "prompt:ext:p")),
+            ),
+            (
+                "shenma:labels:shenma:tools:{t}:a",
+                Some((Kind::Label, "tool:{t}:a")),
+            ),
+            ("shenma:labels:other", Some((Kind::Label, "other"))),
+            ("shenma:labels:prompt:ext:p", None),
+            ("shenma:history:{shenma:templates:ext:p}", None),
         ];
         for (name, expected) in cases {
             let parsed = layout.parse(name.as_bytes());
@@ -130,6 +239,50 @@ mod tests {
             );
         }
         assert_ne!(layout.tagged("runs", "{"), layout.tagged("runs", "%7B"));
+    }
+
+    #[test]
+    fn what_belongs_to_a_definition_is_in_its_slot() {
+        for (prefix, key, together) in [
+            ("shenma:", "greet:hello", true),
+            ("shenma:", "陈:a b@1", true),
+            ("shenma:", "{t}:a", true),
+            ("shenma:", "a{t}{u}", true),
+            ("{s}:", "greet:hello", true),
+            ("{s}:", "a{", true),
+            ("shenma:", "a{", false),
+            ("shenma:", "a}b", false),
+            ("shenma:", "{}a", false),
+            ("s{:", "a}b", false),
+        ] {
+            let (layout, key) = (Layout::new(prefix), Key::new(key));
+            let names = layout.names(Kind::Agent, &key);
+            assert_eq!(names.share_a_slot(), together, "{names:?}");
+            let of = Some((Kind::Agent, key.clone()));
+            assert_eq!(layout.parse_history(names.history.as_bytes()), of);
+            let labels = Some((Kind::Label, label_key(Kind::Agent, &key)));
+            assert_eq!(layout.parse(names.labels.as_bytes()), labels);
+        }
+    }
+
+    #[test]
+    fn the_pattern_of_definitions_takes_those_alone() {
+        let layout = Layout::new("");
+        let pattern = layout.pattern_of_definitions();
+        let sets = pattern.trim_end_matches('*').split_inclusive(']');
+        let fits = |name: &str| {
+            let letters = name.chars();
+            sets.clone().zip(letters).all(|(set, c)| set.contains(c))
+        };
+        for kind in Kind::ALL {
+            let name = layout.name(kind, &label_key(Kind::Prompt, &Key::new("a")));
+            assert_eq!(fits(&name), kind != Kind::Environ, "{name}");
+        }
+        for group in [
+            "history", "log", "archive", "sessions", "runs", "keys", "cancels",
+        ] {
+            assert!(!fits(&layout.group(group)), "{group}");
+        }
     }
 
     #[test]

@@ -11,10 +11,12 @@
 mod archive;
 mod client;
 mod fault;
+mod history;
 mod hold;
 mod keeper;
 mod layout;
 mod link;
+mod pack;
 mod poll;
 mod pulse;
 mod read;
@@ -32,11 +34,10 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::archive::Archive;
+use quillet_core::history::History;
 use quillet_core::runs::Runs;
 use quillet_core::session::Sessions;
-use quillet_core::store::{
-    Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
-};
+use quillet_core::store::{Change, Changes, Entry, Health, Key, Kind, Store, StoreError};
 use redis::Value;
 use tokio::time::timeout;
 
@@ -49,6 +50,7 @@ use crate::address::RedisAddress;
 use crate::changes::Hub;
 use crate::{ArchiveOptions, RunOptions, SessionOptions, StoreOptions};
 use client::Client;
+use history::RedisHistory;
 use keeper::State;
 use read::Found;
 use ring::Request;
@@ -93,8 +95,9 @@ pub(crate) fn runs(
 
 /// A store in Redis.
 pub struct RedisStore {
-    client: Client,
+    client: Arc<Client>,
     hub: Hub,
+    history: RedisHistory,
 }
 
 impl fmt::Debug for RedisStore {
@@ -112,8 +115,13 @@ impl RedisStore {
     pub fn open(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
         let settings = Settings::new(address, options)?;
         let hub = Hub::new();
-        let client = Client::open(settings, hub.clone());
-        Ok(RedisStore { client, hub })
+        let client = Arc::new(Client::open(settings, hub.clone()));
+        let history = RedisHistory::new(client.clone(), hub.clone());
+        Ok(RedisStore {
+            client,
+            hub,
+            history,
+        })
     }
 
     async fn texts(&self, kind: Kind, keys: &[Key]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
@@ -133,12 +141,7 @@ impl RedisStore {
 
     async fn write(&self, kind: Kind, key: &Key, text: &str) -> Result<(), StoreError> {
         let name = self.client.settings.layout.name(kind, key);
-        let limit = self.client.settings.max_value_bytes;
-        if text.len() > limit {
-            let message =
-                format!("{name}: longer than the limit of {limit} bytes (max_value_bytes)");
-            return Err(StoreError::new(StoreErrorKind::Refused, message));
-        }
+        self.client.settings.fits(&name, text.len())?;
         let mut command = read::with_name("SET", &name);
         command.arg(text);
         self.change(kind, key, Request { name, command }).await?;
@@ -174,6 +177,33 @@ impl Store for RedisStore {
     fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>> {
         async move { read::entries(&self.client.settings, &*self.client.ring().await?, kind).await }
             .boxed()
+    }
+
+    fn load_all<'a>(
+        &'a self,
+        kinds: &'a [Kind],
+    ) -> BoxFuture<'a, Result<Vec<Vec<Entry>>, StoreError>> {
+        async move {
+            // Of shared variables there may be very many, so each asks for those by themselves.
+            let (settings, ring) = (&self.client.settings, self.client.ring().await?);
+            let definitions: Vec<Kind> = kinds
+                .iter()
+                .copied()
+                .filter(|kind| *kind != Kind::Environ)
+                .collect();
+            let mut found = read::definitions(settings, &ring, &definitions)
+                .await?
+                .into_iter();
+            let mut all = Vec::with_capacity(kinds.len());
+            for kind in kinds {
+                all.push(match kind {
+                    Kind::Environ => read::entries(settings, &ring, *kind).await?,
+                    _ => found.next().unwrap_or_default(),
+                });
+            }
+            Ok(all)
+        }
+        .boxed()
     }
 
     fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
@@ -243,5 +273,9 @@ impl Store for RedisStore {
             State::Away(error) => error.message.clone(),
         };
         Health::Away { reason }
+    }
+
+    fn history(&self) -> Option<&dyn History> {
+        Some(&self.history)
     }
 }

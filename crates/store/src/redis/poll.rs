@@ -24,12 +24,14 @@ const PAUSE_FACTOR: u32 = 9;
 /// Time between two looks at the keys of shared variables.
 const ENVIRONS_INTERVAL: Duration = Duration::from_secs(4);
 
-const DEFINITIONS: [Kind; 5] = [
+/// Labels among them, which are as few and are wanted as soon.
+const DEFINITIONS: [Kind; 6] = [
     Kind::Extension,
     Kind::Prompt,
     Kind::Tool,
     Kind::Agent,
     Kind::Database,
+    Kind::Label,
 ];
 
 /// A hash of every definition.
@@ -93,13 +95,10 @@ async fn rest(start: Instant, pause: Duration) {
 }
 
 async fn definitions(settings: &Settings, ring: &Ring) -> Result<Definitions, StoreError> {
-    let pattern = settings.layout.pattern_of_definitions();
-    let names = read::names(settings, ring, &pattern).await?;
+    let all = read::definitions(settings, ring, &DEFINITIONS).await?;
     let mut definitions = Definitions::new();
-    for kind in DEFINITIONS {
-        let of_kind = names.iter().filter(|(of, _)| *of == kind);
-        let keys: Vec<Key> = of_kind.map(|(_, key)| key.clone()).collect();
-        for entry in read::entries_of(settings, ring, kind, &keys).await? {
+    for (kind, entries) in DEFINITIONS.into_iter().zip(all) {
+        for entry in entries {
             let hash = hash(&(&entry.text, entry.problem.is_some()));
             definitions.insert((kind, entry.key), hash);
         }

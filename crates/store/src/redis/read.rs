@@ -8,6 +8,7 @@ use quillet_core::store::{Entry, Key, Kind, StoreError};
 use redis::{Cmd, Value};
 
 use super::fault;
+use super::layout::Layout;
 use super::link::Link;
 use super::ring::{Request, Ring};
 use super::settings::Settings;
@@ -34,17 +35,23 @@ pub(crate) async fn keys(
     ring: &Ring,
     kind: Kind,
 ) -> Result<Vec<Key>, StoreError> {
-    let found = names(settings, ring, &settings.layout.pattern(kind)).await?;
+    let pattern = settings.layout.pattern(kind);
+    let found = names(settings, ring, &pattern, Layout::parse).await?;
     Ok(found.into_iter().map(|(_, key)| key).collect())
 }
+
+/// How a name is read.
+type Parse = fn(&Layout, &[u8]) -> Option<(Kind, Key)>;
 
 /// What fits a glob pattern, sorted.
 pub(crate) async fn names(
     settings: &Settings,
     ring: &Ring,
     pattern: &str,
+    parse: Parse,
 ) -> Result<Vec<(Kind, Key)>, StoreError> {
-    let scans = ring.links.iter().map(|link| scan(settings, link, pattern));
+    let scans = ring.links.iter();
+    let scans = scans.map(|link| scan(settings, link, pattern, parse));
     let mut found = try_join_all(scans).await?.concat();
     // SCAN may give a key twice, and so may two nodes while a slot moves.
     found.sort_unstable();
@@ -57,6 +64,7 @@ async fn scan(
     settings: &Settings,
     link: &Link,
     pattern: &str,
+    parse: Parse,
 ) -> Result<Vec<(Kind, Key)>, StoreError> {
     let mut found = Vec::new();
     let mut cursor = b"0".to_vec();
@@ -69,7 +77,8 @@ async fn scan(
             .arg("COUNT")
             .arg(SCAN_COUNT);
         let (next, names) = page(link, link.ask(command).await?)?;
-        found.extend(names.iter().filter_map(|name| parse(settings, name)));
+        let read = |name| key_of(&settings.layout, name, parse);
+        found.extend(names.iter().filter_map(read));
         if next == b"0" {
             return Ok(found);
         }
@@ -94,11 +103,11 @@ fn page(link: &Link, reply: Value) -> Result<(Vec<u8>, Vec<Value>), StoreError> 
     }
 }
 
-fn parse(settings: &Settings, name: &Value) -> Option<(Kind, Key)> {
+fn key_of(layout: &Layout, name: &Value, parse: Parse) -> Option<(Kind, Key)> {
     let Value::BulkString(name) = name else {
         return None;
     };
-    let parsed = settings.layout.parse(name);
+    let parsed = parse(layout, name);
     if parsed.is_none() {
         let name = String::from_utf8_lossy(name);
         tracing::warn!(%name, "this key has no name after its prefix, or none in UTF-8: left out");
@@ -114,6 +123,24 @@ pub(crate) async fn entries(
 ) -> Result<Vec<Entry>, StoreError> {
     let keys = keys(settings, ring, kind).await?;
     entries_of(settings, ring, kind, &keys).await
+}
+
+/// Every entry of these kinds of definitions, in their order. One pass over the keys for all: SCAN
+/// looks at every key of the database, whatever it is asked for.
+pub(crate) async fn definitions(
+    settings: &Settings,
+    ring: &Ring,
+    kinds: &[Kind],
+) -> Result<Vec<Vec<Entry>>, StoreError> {
+    let pattern = settings.layout.pattern_of_definitions();
+    let names = names(settings, ring, &pattern, Layout::parse).await?;
+    let mut all = Vec::with_capacity(kinds.len());
+    for kind in kinds {
+        let of_kind = names.iter().filter(|(of, _)| of == kind);
+        let keys: Vec<Key> = of_kind.map(|(_, key)| key.clone()).collect();
+        all.push(entries_of(settings, ring, *kind, &keys).await?);
+    }
+    Ok(all)
 }
 
 /// The entries of these keys. A key that has vanished is left out.

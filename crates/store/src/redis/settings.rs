@@ -25,6 +25,7 @@ pub(crate) struct Settings {
     pub(crate) retry_pause: Duration,
     pub(crate) poll_interval: Duration,
     pub(crate) max_value_bytes: usize,
+    pub(crate) max_versions: usize,
     /// Whether anybody wants to know what changes.
     pub(crate) notices: bool,
 }
@@ -45,8 +46,19 @@ impl Settings {
             retry_pause: options.retry_pause,
             poll_interval: options.poll_interval,
             max_value_bytes: options.max_value_bytes,
+            max_versions: options.max_versions,
             notices: true,
         })
+    }
+
+    /// Whether a value of so many bytes may be stored.
+    pub(crate) fn fits(&self, name: &str, bytes: usize) -> Result<(), StoreError> {
+        let limit = self.max_value_bytes;
+        if bytes <= limit {
+            return Ok(());
+        }
+        let message = format!("{name}: longer than the limit of {limit} bytes (max_value_bytes)");
+        Err(StoreError::new(StoreErrorKind::Refused, message))
     }
 
     /// The same for a user who does not want to know what changes.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
+use quillet_core::history::History;
 use quillet_core::store::{
     Change, Changes, Entry, Health, Key, Kind, Store, StoreError, StoreErrorKind,
 };
@@ -16,7 +17,7 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Database, Part};
+use super::{Database, Part, versions};
 use crate::StoreOptions;
 use crate::changes::Hub;
 
@@ -43,9 +44,10 @@ static PART: Part = Part {
 /// A store in a file.
 #[derive(Debug)]
 pub struct SqliteStore {
-    database: Arc<Database>,
-    max_value_bytes: usize,
-    hub: Hub,
+    pub(super) database: Arc<Database>,
+    pub(super) max_value_bytes: usize,
+    pub(super) max_versions: usize,
+    pub(super) hub: Hub,
     away: watch::Receiver<Option<String>>,
     watcher: Arc<Watcher>,
     _watching: AbortOnDropHandle<()>,
@@ -59,6 +61,7 @@ impl SqliteStore {
     /// version; `Corrupt` for a file that is none of SQLite's.
     pub async fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         let database = Arc::new(Database::open(path, &PART).await?);
+        database.hold(&versions::PART).await?;
         let last = database.run(|file| Seen::now(file)).await?;
         let hub = Hub::new();
         let (sender, away) = watch::channel(None);
@@ -73,24 +76,28 @@ impl SqliteStore {
             watcher,
             database,
             max_value_bytes: options.max_value_bytes,
+            max_versions: options.max_versions,
             hub,
             away,
             _watching: AbortOnDropHandle::new(tokio::spawn(watching)),
         })
     }
 
-    async fn write(&self, kind: Kind, key: &Key, text: &str) -> Result<(), StoreError> {
+    /// Nothing if a text of so many bytes may be stored.
+    pub(super) fn fits(&self, key: &Key, bytes: usize) -> Result<(), StoreError> {
         let limit = self.max_value_bytes;
-        if text.len() > limit {
-            let message =
-                format!("{key}: longer than the limit of {limit} bytes (max_value_bytes)");
-            return Err(StoreError::new(StoreErrorKind::Refused, message));
+        if bytes <= limit {
+            return Ok(());
         }
+        let message = format!("{key}: longer than the limit of {limit} bytes (max_value_bytes)");
+        Err(StoreError::new(StoreErrorKind::Refused, message))
+    }
+
+    async fn write(&self, kind: Kind, key: &Key, text: &str) -> Result<(), StoreError> {
+        self.fits(key, text.len())?;
         let (place, text) = (key.clone(), text.to_owned());
-        let put = "INSERT INTO definitions VALUES (?1, ?2, ?3)
-                   ON CONFLICT (kind, key) DO UPDATE SET text = excluded.text";
         self.database
-            .change(move |file| file.execute(put, params![name(kind), place.as_str(), text]))
+            .change(move |file| put(file, kind, &place, &text))
             .await?;
         self.hub.send(Change::Entry(kind, key.clone()));
         Ok(())
@@ -98,11 +105,8 @@ impl SqliteStore {
 
     async fn delete(&self, kind: Kind, key: &Key) -> Result<bool, StoreError> {
         let place = key.clone();
-        let removed = self.database.change(move |file| {
-            let delete = "DELETE FROM definitions WHERE kind = ?1 AND key = ?2";
-            file.execute(delete, params![name(kind), place.as_str()])
-        });
-        let removed = removed.await? > 0;
+        let removed = self.database.change(move |file| remove(file, kind, &place));
+        let removed = removed.await?;
         if removed {
             self.hub.send(Change::Entry(kind, key.clone()));
         }
@@ -110,17 +114,30 @@ impl SqliteStore {
     }
 }
 
-/// What kinds are called in the file.
-fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Extension => "extension",
-        Kind::Prompt => "prompt",
-        Kind::Environ => "environ",
-        Kind::Tool => "tool",
-        Kind::Agent => "agent",
-        Kind::Database => "database",
-        Kind::Label => "label",
-    }
+/// Writes a row.
+pub(super) fn put(file: &Connection, kind: Kind, key: &Key, text: &str) -> rusqlite::Result<()> {
+    let put = "INSERT INTO definitions VALUES (?1, ?2, ?3)
+               ON CONFLICT (kind, key) DO UPDATE SET text = excluded.text";
+    file.prepare(put)?
+        .execute(params![kind.word(), key.as_str(), text])
+        .map(drop)
+}
+
+/// Removes a row; `false` if there was none.
+pub(super) fn remove(file: &Connection, kind: Kind, key: &Key) -> rusqlite::Result<bool> {
+    let delete = "DELETE FROM definitions WHERE kind = ?1 AND key = ?2";
+    let removed = file
+        .prepare(delete)?
+        .execute(params![kind.word(), key.as_str()])?;
+    Ok(removed > 0)
+}
+
+/// The text of a row.
+pub(super) fn text(file: &Connection, kind: Kind, key: &Key) -> rusqlite::Result<Option<Arc<str>>> {
+    let text = "SELECT text FROM definitions WHERE kind = ?1 AND key = ?2";
+    let mut text = file.prepare(text)?;
+    text.query_row([kind.word(), key.as_str()], |row| row.get(0))
+        .optional()
 }
 
 fn entries(file: &Connection, kind: Kind, origin: &str) -> rusqlite::Result<Vec<Entry>> {
@@ -129,22 +146,17 @@ fn entries(file: &Connection, kind: Kind, origin: &str) -> rusqlite::Result<Vec<
         let (key, text): (Arc<str>, Arc<str>) = (row.get(0)?, row.get(1)?);
         Ok(entry(Key::new(key), text, kind, origin))
     };
-    all.query_map([name(kind)], entry)?.collect()
+    all.query_map([kind.word()], entry)?.collect()
 }
 
 fn keys(file: &Connection, kind: Kind) -> rusqlite::Result<Vec<Key>> {
     let mut all = file.prepare("SELECT key FROM definitions WHERE kind = ?1 ORDER BY key")?;
     let key = |row: &Row<'_>| Ok(Key::new(row.get::<_, Arc<str>>(0)?));
-    all.query_map([name(kind)], key)?.collect()
+    all.query_map([kind.word()], key)?.collect()
 }
 
 fn texts(file: &Connection, kind: Kind, keys: &[Key]) -> rusqlite::Result<Vec<Option<Arc<str>>>> {
-    let mut one = file.prepare("SELECT text FROM definitions WHERE kind = ?1 AND key = ?2")?;
-    let mut text = |key: &Key| {
-        let found = one.query_row([name(kind), key.as_str()], |row| row.get(0));
-        found.optional()
-    };
-    keys.iter().map(&mut text).collect()
+    keys.iter().map(|key| text(file, kind, key)).collect()
 }
 
 fn entries_of(
@@ -160,7 +172,7 @@ fn entries_of(
 }
 
 fn entry(key: Key, text: Arc<str>, kind: Kind, origin: &str) -> Entry {
-    let origin = format!("{origin}: {} {key}", name(kind));
+    let origin = format!("{origin}: {} {key}", kind.word());
     Entry::new(key, text, origin)
 }
 
@@ -198,7 +210,7 @@ impl Seen {
         while let Some(row) = rows.next()? {
             number = row.get(0)?;
             let kind: String = row.get(1)?;
-            let kind = Kind::ALL.into_iter().find(|of| name(*of) == kind);
+            let kind = Kind::ALL.into_iter().find(|of| of.word() == kind);
             changes.push(match kind {
                 Some(kind) => Change::Entry(kind, Key::new(row.get::<_, Arc<str>>(2)?)),
                 None => Change::All,
@@ -314,5 +326,9 @@ impl Store for SqliteStore {
             },
             None => Health::Ready,
         }
+    }
+
+    fn history(&self) -> Option<&dyn History> {
+        Some(self)
     }
 }

@@ -5,7 +5,9 @@
 
 mod definitions;
 mod fault;
+mod history;
 mod schema;
+mod versions;
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -31,6 +33,27 @@ const BUSY: Duration = Duration::from_secs(5);
 /// itself may make SQLite do is kept small, for it may be somebody else's.
 const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
     PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;";
+
+/// Why some work was not done.
+#[derive(Debug)]
+pub(crate) enum Undone {
+    /// The file could not do it.
+    Failed(rusqlite::Error),
+    /// The work itself would not.
+    Refused(StoreError),
+}
+
+impl From<rusqlite::Error> for Undone {
+    fn from(error: rusqlite::Error) -> Self {
+        Undone::Failed(error)
+    }
+}
+
+impl From<StoreError> for Undone {
+    fn from(error: StoreError) -> Self {
+        Undone::Refused(error)
+    }
+}
 
 /// A connection to a file. Jobs run one after the other; what is still waiting is
 /// done before the value is gone.
@@ -86,6 +109,15 @@ impl Database {
         &self.path
     }
 
+    /// Makes the tables of one more part in the file.
+    ///
+    /// # Errors
+    /// `Configuration` for a part that a newer version has written.
+    pub(crate) async fn hold(&self, part: &'static Part) -> Result<(), StoreError> {
+        let path = self.path.clone();
+        self.run(move |file| Ok(part.prepare(&path, file))).await?
+    }
+
     /// Does some work on the connection. If the future is dropped before the work
     /// has begun, it is not done.
     pub(crate) async fn run<T, F>(&self, work: F) -> Result<T, StoreError>
@@ -120,6 +152,23 @@ impl Database {
             Ok(result)
         })
         .await
+    }
+
+    /// As [`Database::change`] for work that may refuse: what it has done until then is undone.
+    pub(crate) async fn attempt<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Undone> + Send + 'static,
+    {
+        self.run(move |connection| {
+            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            match work(&change) {
+                Ok(result) => change.commit().map(|()| Ok(result)),
+                Err(Undone::Refused(error)) => Ok(Err(error)),
+                Err(Undone::Failed(error)) => Err(error),
+            }
+        })
+        .await?
     }
 
     /// Leaves some work to be done. Never waits.

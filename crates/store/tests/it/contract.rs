@@ -34,17 +34,27 @@ async fn is_empty(store: &Arc<dyn Store>) {
     assert_eq!(store.get(Kind::Tool, &[]).await.unwrap(), []);
 }
 
+/// Labels are looked into by folders, where people write them.
+fn text(kind: Kind, key: &str) -> String {
+    match kind {
+        Kind::Label => format!("{{\"label-{}\":1}}", key.len()),
+        _ => format!("\"{kind:?} {key}\""),
+    }
+}
+
 async fn keeps_entries_sorted_and_apart(store: &Arc<dyn Store>) {
     for kind in Kind::ALL {
         for key in ["b:two", "a", "b", "b:one", "gpt-4.1"] {
-            let text = format!("\"{kind:?} {key}\"");
-            store.put(kind, &Key::new(key), &text).await.unwrap();
+            store
+                .put(kind, &Key::new(key), &text(kind, key))
+                .await
+                .unwrap();
         }
     }
     for kind in Kind::ALL {
         let entries = store.load(kind).await.unwrap();
         assert_eq!(names(&entries), ["a", "b", "b:one", "b:two", "gpt-4.1"]);
-        assert_eq!(&*entries[2].text, format!("\"{kind:?} b:one\""));
+        assert_eq!(&*entries[2].text, text(kind, "b:one"));
         assert!(entries.iter().all(|entry| entry.problem.is_none()));
         let keys: Vec<Key> = entries.into_iter().map(|entry| entry.key).collect();
         assert_eq!(store.keys(kind).await.unwrap(), keys);
@@ -132,7 +142,9 @@ async fn memory_keeps_the_contract() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_keeps_the_contract() {
     let dir = TempDir::new();
-    holds(&format!("dir:{}", dir.path().display())).await;
+    let folder = dir.path().join("store");
+    std::fs::create_dir(&folder).unwrap();
+    holds(&format!("dir:{}", folder.display())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

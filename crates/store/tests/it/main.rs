@@ -7,6 +7,7 @@ mod archive_equal;
 mod contract;
 mod demo;
 mod folder;
+mod history;
 mod knowledge;
 mod redis_cluster;
 mod redis_recovery;

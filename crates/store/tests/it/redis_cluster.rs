@@ -1,6 +1,7 @@
 //! A cluster of three masters.
 
-use quillet_core::store::{Change, Key, Kind};
+use quillet_core::history::{Commit, Content};
+use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
 use quillet_test_support::{Cluster, wait_for};
 
 use crate::support::{all_arrives, arrives, becomes, one, open};
@@ -73,6 +74,34 @@ async fn a_slot_that_moves_takes_its_keys_along() {
         "{change:?}"
     );
     assert_eq!(store.keys(Kind::Tool).await.unwrap().len(), 3);
+}
+
+/// A script whose keys are on two nodes is told to try again, and does nothing until then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_history_moves_with_its_slot() {
+    let cluster = Cluster::start();
+    let store = open(&cluster.url()).await;
+    let history = store.history().unwrap();
+    let key = Key::new("{t}:a");
+    let commit = |text: &str| Commit {
+        labels: vec!["production".to_owned()],
+        ..Commit::new(Kind::Tool, key.clone(), Some(Content::new(text)), "ada")
+    };
+    history.commit(&commit("1")).await.unwrap();
+    let hand_over = HandOver::begin(&cluster, "t");
+    hand_over.migrate("shenma:tools:{t}:a");
+    let error = history.commit(&commit("2")).await.unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}");
+    assert_eq!(one(&store, Kind::Tool, "{t}:a").await.as_deref(), Some("1"));
+    hand_over.migrate("shenma:history:shenma:tools:{t}:a");
+    hand_over.migrate("shenma:labels:shenma:tools:{t}:a");
+    let done = history.commit(&commit("2")).await.unwrap();
+    assert_eq!(done.version.number, 2);
+    hand_over.end();
+    let done = history.commit(&commit("3")).await.unwrap();
+    assert_eq!(done.version.number, 3);
+    let labels = one(&store, Kind::Label, "tool:{t}:a").await;
+    assert_eq!(labels.as_deref(), Some(r#"{"production":3}"#));
 }
 
 #[tokio::test(flavor = "multi_thread")]

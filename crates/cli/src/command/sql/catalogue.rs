@@ -9,11 +9,12 @@ use quillet_sql::rank::Ranked;
 use quillet_sql::{Catalogue, SqlError};
 use serde_json::json;
 
-use super::bar::Bar;
-use super::cell::{one_line, width};
+use super::cell::one_line;
 use super::failed::told;
 use super::session::Session;
 use crate::args::Sql;
+use crate::bar::Bar;
+use crate::cells::width;
 use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style, styled};
 

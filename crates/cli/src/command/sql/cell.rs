@@ -3,14 +3,12 @@
 
 use quillet_sql::Cell;
 use quillet_sql::rows::ValueType;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::cells::CUT;
 use crate::talk::harmless;
 
 /// More bytes of a value are not shown.
 const MOST_BINARY: usize = 32;
-/// Stands for what was cut off.
-const CUT: char = '…';
 
 /// A value on one line. Line breaks and tabs become their pictures.
 pub(super) fn text(cell: &Cell) -> String {
@@ -58,48 +56,6 @@ pub(super) fn is_number(value_type: ValueType) -> bool {
     )
 }
 
-/// Cells of a terminal that a text takes: a Chinese character takes two.
-pub(super) fn width(text: &str) -> usize {
-    text.width()
-}
-
-/// As much of a text as fits, with a sign where something is missing.
-pub(super) fn cut(text: &str, most: usize) -> String {
-    if width(text) <= most {
-        return text.to_owned();
-    }
-    let mut taken = String::new();
-    let mut left = most.saturating_sub(1);
-    for c in text.chars() {
-        let wide = c.width().unwrap_or(0);
-        if wide > left {
-            break;
-        }
-        left -= wide;
-        taken.push(c);
-    }
-    taken.push(CUT);
-    taken
-}
-
-/// A text in lines that fit.
-pub(super) fn fold(text: &str, most: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut left = most;
-    for c in text.chars() {
-        let wide = c.width().unwrap_or(0);
-        if wide > left {
-            lines.push(String::new());
-            left = most;
-        }
-        left = left.saturating_sub(wide);
-        if let Some(line) = lines.last_mut() {
-            line.push(c);
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,32 +85,5 @@ mod tests {
             assert_eq!(text(&cell), expected, "{cell:?}");
         }
         assert!(text(&Cell::Bytes(vec![1; 99])).ends_with("… (99 bytes)"));
-    }
-
-    #[test]
-    fn cut_texts_fit_whatever_is_in_them() {
-        let cases = [
-            ("short", 5, "short"),
-            ("longer", 5, "long…"),
-            ("中文数据库", 10, "中文数据库"),
-            ("中文数据库", 9, "中文数据…"),
-            ("中文数据库", 8, "中文数…"),
-            ("a\u{301}bc", 2, "a\u{301}…"),
-            ("", 0, ""),
-        ];
-        for (text, most, expected) in cases {
-            assert_eq!(cut(text, most), expected, "{text:?} {most}");
-        }
-    }
-
-    #[test]
-    fn folded_texts_lose_nothing() {
-        for (text, most, lines) in [
-            ("abcdef", 4, vec!["abcd", "ef"]),
-            ("中文数据库", 5, vec!["中文", "数据", "库"]),
-            ("", 4, vec![""]),
-        ] {
-            assert_eq!(fold(text, most), lines, "{text:?} {most}");
-        }
     }
 }

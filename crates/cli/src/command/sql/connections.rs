@@ -9,12 +9,13 @@ use quillet_sql::database::Checked;
 use quillet_sql::{Connection, ConnectionUrl, Databases, Definition, SqlError};
 use serde_json::{Value, json};
 
-use super::cell::{one_line, width};
+use super::cell::one_line;
 use super::failed::{beside, told};
 use super::files;
 use super::session::{self, with_password};
 use super::target::{self, DEMO, Target};
 use crate::args::{Sql, SqlCommand};
+use crate::cells::width;
 use crate::databases;
 use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style, styled};

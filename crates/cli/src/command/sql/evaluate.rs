@@ -6,10 +6,10 @@ use quillet_sql::eval::{At, DEPTHS, Measured, Recording, Replayed, Suite, measur
 use serde::Serialize;
 use serde_json::json;
 
-use super::bar::Bar;
 use super::execution::{Executed, Runner};
 use super::failed::told;
 use crate::args::{Sql, SqlEval};
+use crate::bar::Bar;
 use crate::databases;
 use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style, styled};

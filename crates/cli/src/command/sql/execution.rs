@@ -8,11 +8,11 @@ use quillet_sql::Catalogue;
 use quillet_sql::eval::{Accuracy, Outcome, Recording, Suite};
 use serde::Serialize;
 
-use super::bar::Bar;
 use super::catalogue;
 use super::cell::one_line;
 use super::session::Session;
 use crate::args::Sql;
+use crate::bar::Bar;
 use crate::failure::Failure;
 use crate::terminal;
 

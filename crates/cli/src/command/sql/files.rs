@@ -7,8 +7,8 @@ use quillet::settings::Settings;
 use quillet_sql::Definition;
 use quillet_sql::files::{self, FileError, Loaded};
 
-use super::bar::Bar;
 use super::cell::one_line;
+use crate::bar::Bar;
 use crate::databases;
 use crate::failure::Failure;
 use crate::talk::harmless;

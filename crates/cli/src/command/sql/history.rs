@@ -6,10 +6,11 @@ use quillet::settings::Settings;
 use quillet_core::archive::QueryRecord;
 use serde_json::json;
 
-use super::cell::{cut, one_line};
+use super::cell::one_line;
 use super::failed::told;
 use super::session::Session;
 use crate::args::Sql;
+use crate::cells::cut;
 use crate::failure::Failure;
 use crate::terminal::{self, Stream, Style, styled};
 

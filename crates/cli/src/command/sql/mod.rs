@@ -1,6 +1,5 @@
 //! `quillet sql`: a question becomes a checked query, and the query rows.
 
-mod bar;
 mod catalogue;
 mod cell;
 mod colour;

@@ -3,12 +3,12 @@
 use quillet::settings::Settings;
 use quillet_sql::export::{CsvOptions, Export};
 
-use super::bar::Bar;
 use super::export::Output;
 use super::failed::told;
 use super::output;
 use super::session::Session;
 use crate::args::{ShowRows, Sql};
+use crate::bar::Bar;
 use crate::failure::Failure;
 use crate::source;
 use crate::terminal;

@@ -10,13 +10,14 @@ use quillet_sql::{Dialect, Ran, RunOptions, SqlError, layout};
 use serde_json::{Value, json};
 
 use super::catalogue;
-use super::cell::{one_line, width};
+use super::cell::one_line;
 use super::colour::coloured;
 use super::export::Output;
 use super::failed::told;
 use super::output;
 use super::session::Session;
 use crate::args::Sql;
+use crate::cells::width;
 use crate::failure::Failure;
 use crate::source;
 use crate::talk::harmless;

@@ -2,7 +2,8 @@
 
 use quillet_sql::{Cell, Rows};
 
-use super::cell::{cut, fold, is_number, one_line, text, width};
+use super::cell::{is_number, one_line, text};
+use crate::cells::{cut, fold, width};
 use crate::terminal::{Style, styled};
 
 /// A column of text is not made narrower than this; a table that would need it becomes lines.

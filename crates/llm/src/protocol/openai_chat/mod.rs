@@ -41,8 +41,8 @@ pub struct OpenAiChat {
 /// Under which name the limit on tokens is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TokenField {
-    /// `max_completion_tokens` for OpenAI's reasoning models (`gpt-5…`, `o1…`, `o3…`,
-    /// `o4…`), which refuse the other, and `max_tokens` for the rest.
+    /// `max_completion_tokens` for OpenAI's reasoning models (`gpt-5…`, `gpt-6…`, `o1…`,
+    /// `o3…`, `o4…`), which refuse the other, and `max_tokens` for the rest.
     #[default]
     ByModel,
     /// `max_tokens`.

@@ -93,7 +93,7 @@ pub(super) fn sends_completion_tokens(field: TokenField, model: &str) -> bool {
     match field {
         TokenField::MaxTokens => false,
         TokenField::MaxCompletionTokens => true,
-        TokenField::ByModel => ["gpt-5", "o1", "o3", "o4"]
+        TokenField::ByModel => ["gpt-5", "gpt-6", "o1", "o3", "o4"]
             .iter()
             .any(|prefix| name.starts_with(prefix)),
     }

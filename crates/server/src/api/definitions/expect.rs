@@ -39,7 +39,7 @@ pub(super) async fn expected(
             return Ok(Expect::Absent);
         }
         let message = "a write takes If-None-Match: *, and no If-Match beside it";
-        return Err(problem(ErrorCode::RequestHeaders, message).with_status(400));
+        return Err(problem(ErrorCode::HistoryMark, message));
     }
     let Some(tags) = text(headers, &IF_MATCH)? else {
         return Ok(Expect::Anything);

@@ -9,9 +9,10 @@ use quillet_core::store::Kind;
 use quillet_host::definitions::{Relabel, Wanted};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value as Tree;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::shown::AllLabels;
+use super::write::Why;
 use super::{Named, Part, mark};
 use crate::api::body::JsonBody;
 use crate::api::json;
@@ -48,15 +49,6 @@ pub(crate) struct LabelBody {
 /// Tells `null` from what is not there.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tree>, D::Error> {
     Tree::deserialize(deserializer).map(Some)
-}
-
-/// What is said of a label that is taken away or put back.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Why {
-    /// Why.
-    #[serde(default)]
-    message: String,
 }
 
 /// The labels of a definition.

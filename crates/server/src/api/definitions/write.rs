@@ -1,7 +1,7 @@
 //! Writing and removing.
 
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use quillet_core::history::{Content, Expect, Mark};
 use quillet_core::store::StoreErrorKind;
@@ -34,13 +34,13 @@ pub(crate) struct Said {
     broken: Option<String>,
 }
 
-/// What is said of a removal.
+/// What is said of what is taken away, or put back.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Why {
-    /// Why: the message of the version.
+    /// Why.
     #[serde(default)]
-    message: String,
+    pub(super) message: String,
 }
 
 /// A definition that was written.
@@ -181,9 +181,9 @@ pub(crate) async fn delete(
     call: Call,
     Named { kind, id }: Named,
     Params(why): Params<Why>,
-    request: Request,
+    headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let expect = expect::expected(&call, request.headers(), (kind, &id)).await?;
+    let expect = expect::expected(&call, &headers, (kind, &id)).await?;
     let (definitions, actor) = (&call.app.definitions, call.actor());
     let removed = definitions.remove(&actor, kind, &id, &why.message, expect);
     let written = Written {

@@ -22,7 +22,7 @@ use axum::routing::{delete, get, patch, post};
 use quillet_host::definitions::Right;
 
 pub(crate) use self::error::answer;
-use super::Door;
+use crate::doors::Door;
 use crate::needs::Needs;
 
 /// The routes, relative to the prefix of all routes.

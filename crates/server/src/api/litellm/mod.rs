@@ -14,7 +14,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::client_fill::{self, Said, Stored, Turn, View, Wish};
-use super::{Door, json};
+use super::json;
+use crate::doors::Door;
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 use crate::given::Params;

@@ -58,7 +58,9 @@ fn doors(name: &str, prompt: &str) -> Vec<(&'static str, Value)> {
         ("/v1/responses", json!({"model": agent, "input": "Hello"})),
         (
             "/v1/response",
-            response(json!({"model_config": {"model_id": agent}})),
+            response(
+                json!({"model_config": {"model_id": agent, "model": "openai", "api_key": ""}}),
+            ),
         ),
         (
             "/v1/response",

@@ -12,6 +12,7 @@ async fn lists_show_what_may_be_read() {
             &["read greet.*", "read more.*", "render greet.*"] as &[&str],
         ),
         ("all", &["read", "render"]),
+        ("most", &["read * !greet.lang"]),
     ];
     let place = start(&tokens).await;
     for (path, some, all) in [
@@ -54,6 +55,17 @@ async fn lists_show_what_may_be_read() {
             .iter()
             .map(|item| item["id"].clone());
         assert_eq!(ids.collect::<Value>(), some, "{path}");
+    }
+    // A tree of variables is not shown where one of them may not be read.
+    for (who, path, status) in [
+        ("some", "/api/environs/greet", 200),
+        ("some", "/api/environs/greet.lang", 200),
+        ("most", "/api/environs/greet", 403),
+        ("most", "/api/environs/greet.lang", 403),
+        ("most", "/api/environs/secret", 200),
+    ] {
+        let answer = place.send(who, ("GET", path, "")).await;
+        assert_eq!(answer.status, status, "{who} {path}: {answer:?}");
     }
     let models = place.ok("some", ("GET", "/v1/models", "")).await;
     let models = models.to_string();

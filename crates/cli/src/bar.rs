@@ -5,7 +5,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::cell::cut;
+use crate::cells::cut;
 use crate::talk::harmless;
 use crate::terminal::{self, Stream};
 
@@ -20,7 +20,7 @@ const MOST_WIDTH: usize = 78;
 
 /// A line that says how far something is.
 #[derive(Debug)]
-pub(super) struct Bar {
+pub(crate) struct Bar {
     is_shown: bool,
     begun: Instant,
     drawn: Mutex<Option<Instant>>,
@@ -28,7 +28,7 @@ pub(super) struct Bar {
 
 impl Bar {
     /// A bar for work that begins now.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Bar {
             is_shown: Stream::Err.is_terminal(),
             begun: Instant::now(),
@@ -37,7 +37,7 @@ impl Bar {
     }
 
     /// Shows how far it is, now and then.
-    pub(super) fn tell(&self, done: u64, total: u64, what: &str) {
+    pub(crate) fn tell(&self, done: u64, total: u64, what: &str) {
         if !self.is_shown || self.begun.elapsed() < PATIENCE {
             return;
         }
@@ -91,6 +91,6 @@ mod tests {
             assert_eq!(line(done, total, "columns"), expected);
         }
         assert!(line(u64::MAX, u64::MAX, "\u{1b}[2J").ends_with("␛[2J"));
-        assert!(super::super::cell::width(&line(1, 2, &"中".repeat(99))) <= MOST_WIDTH);
+        assert!(crate::cells::width(&line(1, 2, &"中".repeat(99))) <= MOST_WIDTH);
     }
 }

@@ -1,19 +1,12 @@
-//! The contract with stores, which hold definitions and shared variables.
-//!
-//! A store holds texts under typed keys. It does not know what the texts mean;
-//! it says when one has changed.
+//! What a store holds: texts under typed keys.
 
 use std::fmt;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
 
-use futures_core::Stream;
 use serde::Serialize;
 
-use crate::build::Missing;
-use crate::history::History;
-use crate::{BoxFuture, Diagnostic, ErrorCode};
+use crate::Diagnostic;
 
 /// The kind of a stored entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -173,160 +166,6 @@ impl Entry {
             folder: None,
             origin: problem.source.as_str().into(),
             problem: Some(problem),
-        }
-    }
-}
-
-/// A notice that something in a store may have changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// One entry was written or removed.
-    Entry(Kind, Key),
-    /// Everything of a kind may have changed.
-    Kind(Kind),
-    /// Everything may have changed: the store was away, or changes were missed.
-    All,
-}
-
-/// Whether a store can be reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", rename_all = "lowercase")]
-pub enum Health {
-    /// It answers.
-    Ready,
-    /// It does not answer; what is cached is served.
-    Away {
-        /// What happened.
-        reason: String,
-    },
-}
-
-/// Changes as they happen.
-pub type Changes = Pin<Box<dyn Stream<Item = Change> + Send>>;
-
-/// A store of definitions and shared variables.
-pub trait Store: Send + Sync + fmt::Debug {
-    /// What and where it is, without secrets: `redis at 127.0.0.1:6379`.
-    fn describe(&self) -> String;
-
-    /// Every entry of a kind, sorted by key.
-    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>>;
-
-    /// The keys of a kind, sorted, without their texts.
-    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>>;
-
-    /// The texts under these keys, in the same order, in one round trip.
-    fn get<'a>(
-        &'a self,
-        kind: Kind,
-        keys: &'a [Key],
-    ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>>;
-
-    /// The entries under these keys, in the same order, in one round trip: as [`Store::load`]
-    /// gives them, broken ones with what is wrong with them.
-    fn entries<'a>(
-        &'a self,
-        kind: Kind,
-        keys: &'a [Key],
-    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
-        Box::pin(async move {
-            let texts = self.get(kind, keys).await?;
-            let entry = |(key, text): (&Key, Option<Arc<str>>)| {
-                Some(Entry::new(key.clone(), text?, key.as_str()))
-            };
-            Ok(keys.iter().zip(texts).map(entry).collect())
-        })
-    }
-
-    /// Writes an entry.
-    fn put<'a>(
-        &'a self,
-        kind: Kind,
-        key: &'a Key,
-        text: &'a str,
-    ) -> BoxFuture<'a, Result<(), StoreError>>;
-
-    /// Removes an entry; `false` if there was none.
-    fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>>;
-
-    /// Changes from now on. A slow reader may get [`Change::All`] in place of many.
-    fn changes(&self) -> Changes;
-
-    /// Ends when every change that anybody made before this was called has been sent to
-    /// [`Store::changes`], so that whoever reads on from there has seen it.
-    ///
-    /// # Errors
-    /// The store does not answer: nobody knows what has changed.
-    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    /// How it is at this moment; answers at once, from what is known.
-    fn health(&self) -> Health;
-
-    /// The history of its definitions, if it keeps one.
-    fn history(&self) -> Option<&dyn History> {
-        None
-    }
-}
-
-/// The kind of a [`StoreError`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoreErrorKind {
-    /// It cannot be reached.
-    Unavailable,
-    /// It refused: rights, read-only, full.
-    Refused,
-    /// The address or a setting is wrong.
-    Configuration,
-    /// What is stored there is not what it should be.
-    Corrupt,
-    /// This build cannot speak to it.
-    Missing,
-    /// Something is not what the writer took for granted: somebody else was first.
-    Conflict,
-    /// There is no version of that number.
-    NoVersion,
-}
-
-impl StoreErrorKind {
-    /// Stable code, as in error bodies.
-    #[must_use]
-    pub fn code(self) -> ErrorCode {
-        match self {
-            StoreErrorKind::Unavailable => ErrorCode::StoreUnavailable,
-            StoreErrorKind::Refused => ErrorCode::StoreRefused,
-            StoreErrorKind::Configuration => ErrorCode::StoreConfiguration,
-            StoreErrorKind::Corrupt => ErrorCode::StoreCorrupt,
-            StoreErrorKind::Missing => ErrorCode::FeatureMissing,
-            StoreErrorKind::Conflict => ErrorCode::HistoryConflict,
-            StoreErrorKind::NoVersion => ErrorCode::HistoryVersion,
-        }
-    }
-}
-
-/// The error of a store.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct StoreError {
-    /// What kind of failure it was.
-    pub kind: StoreErrorKind,
-    /// The store, the cause and the fix.
-    pub message: String,
-}
-
-impl From<Missing> for StoreError {
-    fn from(missing: Missing) -> Self {
-        StoreError::new(StoreErrorKind::Missing, missing.to_string())
-    }
-}
-
-impl StoreError {
-    /// An error of this kind.
-    pub fn new(kind: StoreErrorKind, message: impl Into<String>) -> Self {
-        StoreError {
-            kind,
-            message: message.into(),
         }
     }
 }

@@ -1,0 +1,107 @@
+//! What is wrong with definitions that are not in the store yet, with its places in their files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quillet::parts;
+use quillet::settings::Settings;
+use quillet_core::history::label_key;
+use quillet_core::store::{Entry, Kind, Store};
+use quillet_core::{Diagnostic, Exit, Severity};
+use quillet_prompt::{Catalogue, Snapshot};
+
+use crate::agent_file;
+use crate::explain::Texts;
+use crate::failure::Failure;
+use crate::overlay::Overlay;
+use crate::report::{self, Finding};
+use crate::terminal::{self, Stream};
+
+/// What would be wrong with these definitions if they were in the store, all of them: each may need
+/// the others.
+///
+/// # Errors
+/// The store does not answer, or a setting is wrong.
+pub(crate) async fn findings(
+    entries: &[(Kind, Entry)],
+    store: Arc<dyn Store>,
+    config: &Settings,
+) -> Result<Vec<Finding>, Failure> {
+    let mut over = Overlay::new(store);
+    for (kind, entry) in entries {
+        over.add(*kind, entry.clone());
+        // Labels name versions that are there already, and what is asked is how the new ones are.
+        let place = label_key(*kind, &entry.key);
+        over.add(Kind::Label, Entry::new(place, "{}", ""));
+    }
+    let catalogue = parts::catalogue(config, Arc::new(over))?;
+    catalogue.load().await?;
+    let snapshot = catalogue.snapshot();
+    let others = diagnostics(&snapshot);
+    let mut found = Vec::new();
+    for (kind, entry) in entries {
+        found.extend(match kind {
+            Kind::Prompt => of_prompt(entry, &catalogue, &snapshot),
+            Kind::Agent => with_text(entry, agent_file::wrong_with(entry)),
+            _ => {
+                let known = others.get(&(*kind, entry.key.id()));
+                with_text(entry, known.map(|known| known.to_vec()).unwrap_or_default())
+            }
+        });
+    }
+    Ok(found)
+}
+
+/// What is known of the definitions that are no prompts.
+fn diagnostics(snapshot: &Snapshot) -> BTreeMap<(Kind, String), &[Diagnostic]> {
+    let extensions = snapshot.extensions.values();
+    let extensions = extensions.map(|it| ((Kind::Extension, it.id.to_string()), &*it.diagnostics));
+    let tools = snapshot.tools.values();
+    let tools = tools.map(|it| ((Kind::Tool, it.id.to_string()), &*it.diagnostics));
+    extensions.chain(tools).collect()
+}
+
+fn of_prompt(entry: &Entry, catalogue: &Catalogue, snapshot: &Arc<Snapshot>) -> Vec<Finding> {
+    let Ok(definition) = snapshot.prompt(&entry.key.id()) else {
+        return Vec::new();
+    };
+    let texts = Texts::of(definition, false, snapshot);
+    let mut found = texts.place(&definition.diagnostics);
+    found.extend(unknown(texts.unknown_names(catalogue, &[])));
+    found
+}
+
+/// Names that nobody has registered may be there when the prompt is used, so they do not keep it
+/// from being written.
+fn unknown(found: Vec<Finding>) -> impl Iterator<Item = Finding> {
+    found.into_iter().map(|mut finding| {
+        finding.diagnostic.severity = Severity::Warning;
+        finding
+    })
+}
+
+fn with_text(entry: &Entry, found: Vec<Diagnostic>) -> Vec<Finding> {
+    let found = found.into_iter().map(|diagnostic| Finding {
+        diagnostic,
+        text: Some(entry.text.to_string()),
+    });
+    found.collect()
+}
+
+/// Tells what was found; nothing is to be written while something is wrong, unless that is
+/// permitted. `mend` says what the user can do.
+///
+/// # Errors
+/// Something is wrong, and was told.
+pub(crate) fn refuse(found: &[Finding], is_permitted: bool, mend: &str) -> Result<(), Failure> {
+    let colour = Stream::Err.has_colour();
+    let shown: Vec<String> = found.iter().map(|one| report::show(one, colour)).collect();
+    if !shown.is_empty() {
+        terminal::note(shown.join("\n").trim_end());
+    }
+    if is_permitted || !found.iter().any(Finding::is_error) {
+        return Ok(());
+    }
+    terminal::note(&format!("nothing was written; {mend}"));
+    Err(Failure::Said(Exit::Template))
+}

@@ -1,0 +1,84 @@
+//! `quillet rm` and `quillet gc`: what goes.
+
+use super::work::Work;
+use crate::args::{Collect, Remove};
+use crate::bar::Bar;
+use crate::failure::Failure;
+use crate::terminal;
+
+pub(super) async fn remove(args: &Remove, work: &Work<'_>) -> Result<(), Failure> {
+    let named = work.id(args.which.kind(), &args.id).await?;
+    work.remove(named.kind, &named.id, &args.why.message).await
+}
+
+/// Drops old versions.
+pub(super) async fn run(args: &Collect, work: &Work<'_>) -> Result<(), Failure> {
+    let kinds = match args.ids.as_slice() {
+        [] => args.which.kinds(),
+        _ => vec![args.which.kind()],
+    };
+    let keys = work.keys(&kinds, &args.ids).await?;
+    let keep = usize::try_from(args.keep).unwrap_or(usize::MAX);
+    let bar = Bar::new();
+    let (mut dropped, mut lines) = (0, String::new());
+    for (at, (kind, key)) in keys.iter().enumerate() {
+        bar.tell(at as u64, keys.len() as u64, "definitions");
+        let id = key.id();
+        let old = if args.dry_run {
+            work.definitions.collectable(*kind, key, keep).await?
+        } else {
+            work.definitions
+                .collect(&work.actor, *kind, &id, keep)
+                .await?
+        };
+        if !old.is_empty() {
+            dropped += old.len();
+            lines.push_str(&format!("{} {id}: {}\n", kind.name(), ranges(old)));
+        }
+    }
+    drop(bar);
+    terminal::result(&lines)?;
+    let did = if args.dry_run {
+        "would be dropped"
+    } else {
+        "dropped"
+    };
+    terminal::note(&format!(
+        "{dropped} versions of {} definitions {did}",
+        keys.len()
+    ));
+    Ok(())
+}
+
+/// Numbers in any order as `1-3, 7`.
+fn ranges(mut numbers: Vec<u64>) -> String {
+    numbers.sort_unstable();
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let shown = ranges.into_iter().map(|range| match range {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{first}-{last}"),
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_as_ranges() {
+        for (numbers, expected) in [
+            (vec![], ""),
+            (vec![3, 2, 1], "1-3"),
+            (vec![9, 1, 2, 4], "1-2, 4, 9"),
+        ] {
+            assert_eq!(ranges(numbers), expected);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Definitions as files: what a folder or a single file holds, as a folder store would hand it out.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use quillet::settings::{self, Settings};
+use quillet_core::Diagnostic;
+use quillet_core::history::Content;
+use quillet_core::store::{Entry, Key, Kind, Store};
+use quillet_prompt::convert::{self, FileOptions, Target};
+use quillet_prompt::file::{self, Alone, PromptFile};
+use quillet_store::{Address, FolderStore, StoreOptions, entry_of_file};
+use quillet_template::TemplateFactory;
+
+use crate::agent_file;
+use crate::args::Push;
+use crate::failure::Failure;
+use crate::report::Finding;
+use crate::source::{self, Form};
+use crate::terminal;
+
+/// Definitions that were read from files, each with the place that it is in.
+#[derive(Default)]
+pub(super) struct Files {
+    entries: BTreeMap<(Kind, Key), Entry>,
+    /// The kinds that a folder has a folder for.
+    pub(super) kinds: Vec<Kind>,
+}
+
+impl Files {
+    /// Reads what the arguments name.
+    ///
+    /// # Errors
+    /// It cannot be read; two files are one definition.
+    pub(super) async fn read(args: &Push) -> Result<Self, Failure> {
+        let mut files = Files::default();
+        if args.id.is_some() && (args.paths.len() != 1 || args.paths.iter().any(|it| it.is_dir())) {
+            return Err(Failure::Usage(
+                "--id names one definition: pass the one file that it is in".into(),
+            ));
+        }
+        for path in &args.paths {
+            if path.is_dir() {
+                files.folder(path, args.which.kind).await?;
+            } else {
+                files.file(path, args)?;
+            }
+        }
+        if files.entries.is_empty() {
+            return Err(Failure::Other(format!(
+                "there is no definition in {}",
+                args.paths
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )));
+        }
+        Ok(files)
+    }
+
+    async fn folder(&mut self, path: &Path, kind: Option<Kind>) -> Result<(), Failure> {
+        let holds = |kind: Kind| {
+            let mut names = quillet_store::folders(kind).iter();
+            names.any(|name| path.join(name).is_dir())
+        };
+        let kinds = Kind::ALL.into_iter().filter(|kind| kind.has_versions());
+        let kinds: Vec<Kind> = kinds.filter(|kind| holds(*kind)).collect();
+        if kinds.is_empty() {
+            return Err(Failure::Other(format!(
+                "{} is not laid out as a store: it has no prompts/, tools/, extensions/, agents/ or databases/; name the folder above them, or its files one by one",
+                path.display()
+            )));
+        }
+        let wanted = kinds
+            .into_iter()
+            .filter(|it| kind.is_none_or(|kind| kind == *it));
+        let store = FolderStore::open(path, &StoreOptions::default()).await?;
+        for kind in wanted {
+            for entry in store.load(kind).await? {
+                let origin = path.join(&*entry.origin).to_string_lossy().into_owned();
+                self.add(kind, entry, &origin)?;
+            }
+            self.kinds.push(kind);
+        }
+        if holds(Kind::Environ) {
+            let path = path.display();
+            terminal::note(&format!(
+                "{path}/environs was left out: shared variables are values and no definitions"
+            ));
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, args: &Push) -> Result<(), Failure> {
+        let name = path.to_string_lossy();
+        let kind = match args.which.kind {
+            Some(kind) => kind,
+            None => kind_of(&name)?,
+        };
+        let most = StoreOptions::default().max_file_bytes;
+        let entry = entry_of_file(kind, path, most);
+        let entry = entry.map_err(|error| Failure::Other(format!("{name}: {error}")))?;
+        let Some(mut entry) = entry else {
+            return Err(Failure::Usage(format!(
+                "{name}: its ending is that of no {}",
+                kind.name()
+            )));
+        };
+        if let Some(id) = &args.id {
+            entry.key = Key::new(id.replace('.', ":"));
+        }
+        self.add(kind, entry, &name)
+    }
+
+    fn add(&mut self, kind: Kind, mut entry: Entry, origin: &str) -> Result<(), Failure> {
+        let origin = origin.strip_prefix("./").unwrap_or(origin);
+        entry.origin = origin.into();
+        if let Some(problem) = &mut entry.problem {
+            origin.clone_into(&mut problem.source);
+        }
+        let at = (kind, entry.key.clone());
+        if let Some(known) = self.entries.get(&at) {
+            return Err(Failure::Other(format!(
+                "{} and {origin} are both the {} {}: leave one out",
+                known.origin,
+                kind.name(),
+                entry.key.id()
+            )));
+        }
+        self.entries.insert(at, entry);
+        Ok(())
+    }
+
+    /// The definitions as a store keeps them, with the texts to check. Where that is no folder,
+    /// prompt files become JSON.
+    ///
+    /// # Errors
+    /// A prompt file has no exact counterpart.
+    pub(super) fn kept(self, config: &Settings) -> Result<Vec<Kept>, Failure> {
+        let is_folder = is_folder(config);
+        let formats = TemplateFactory::standard();
+        let (mut kept, mut found) = (Vec::new(), Vec::new());
+        for ((kind, _), entry) in self.entries {
+            let content = Content::of(&entry);
+            if is_folder || content.file.is_empty() || entry.problem.is_some() {
+                kept.push(Kept {
+                    kind,
+                    entry,
+                    content,
+                });
+                continue;
+            }
+            match converted(&entry, &formats) {
+                Ok(text) => {
+                    let content = Content::new(text);
+                    kept.push(Kept {
+                        kind,
+                        entry,
+                        content,
+                    });
+                }
+                Err(wrong) => found.extend(wrong),
+            }
+        }
+        if found.is_empty() {
+            Ok(kept)
+        } else {
+            terminal::note("a prompt file is kept as JSON where the store is no folder");
+            Err(Failure::Findings(found))
+        }
+    }
+}
+
+/// A definition of a file, and what a store keeps of it.
+pub(super) struct Kept {
+    pub(super) kind: Kind,
+    /// As it was read.
+    pub(super) entry: Entry,
+    /// As it is written.
+    pub(super) content: Content,
+}
+
+/// Whether the store is a folder, which keeps prompt files as they stand.
+pub(super) fn is_folder(config: &Settings) -> bool {
+    let address = config.text(&settings::STORE_URL).unwrap_or_default();
+    matches!(address.parse::<Address>(), Ok(Address::Folder(_)))
+}
+
+/// A prompt file as a definition in JSON.
+///
+/// # Errors
+/// What of it has no exact counterpart.
+pub(super) fn converted(entry: &Entry, formats: &TemplateFactory) -> Result<String, Vec<Finding>> {
+    let config = entry.companion.as_ref();
+    let prompt = PromptFile {
+        id: file::stem(&entry.origin),
+        name: &entry.origin,
+        text: &entry.text,
+        config: config.map(|(name, text)| (&**name, &**text)),
+    };
+    let options = FileOptions::default();
+    let done = convert::convert(&prompt, Target::Definition, &Alone, formats, &options);
+    let finding = |diagnostic: Diagnostic| Finding {
+        diagnostic,
+        text: Some(entry.text.to_string()),
+    };
+    let done = done.map_err(|found| found.into_iter().map(finding).collect::<Vec<_>>());
+    Ok(done?.text)
+}
+
+/// The kind of a single file, by what is in it.
+fn kind_of(name: &str) -> Result<Kind, Failure> {
+    if source::is_script(name) {
+        return Ok(Kind::Prompt);
+    }
+    let text = source::read(name)?;
+    let form = source::form(name, &text);
+    let Some(form @ (Form::Json | Form::Yaml)) = form else {
+        return Ok(Kind::Prompt);
+    };
+    // What cannot be read is told with its place when it is checked.
+    let Ok(definition) = source::parse(name, &text, form) else {
+        return Ok(Kind::Prompt);
+    };
+    if agent_file::is_one(name, &definition) {
+        return Ok(Kind::Agent);
+    }
+    Ok(source::kind_of(&definition).unwrap_or(Kind::Prompt))
+}

@@ -1,0 +1,108 @@
+//! `quillet promote` and `quillet rollback`: which version production is.
+
+use quillet_core::history::{Mark, PRODUCTION};
+use quillet_core::store::Kind;
+use quillet_host::definitions::{DefinitionError, Wanted, Write};
+
+use super::label::moved;
+use super::work::{Named, Work, mark};
+use crate::args::{Promote, Rollback};
+use crate::failure::Failure;
+use crate::terminal;
+
+/// Versions that are looked at for another definition than the one of now.
+const LOOK_BACK: usize = 1000;
+
+pub(super) async fn promote(args: &Promote, work: &Work<'_>) -> Result<(), Failure> {
+    let named = work.named(args.which.kind(), &args.id).await?;
+    let to = match (&args.from, &named.mark) {
+        (None, _) => named.mark_or_latest(),
+        (Some(from), None) => mark(from)?,
+        (Some(_), Some(mark)) => {
+            return Err(Failure::Usage(format!(
+                "--from and @{mark} both name the version: leave one out"
+            )));
+        }
+    };
+    let wanted = Wanted::At(to);
+    moved(work, &named, &args.to, wanted, &args.why.message).await
+}
+
+pub(super) async fn back(args: &Rollback, work: &Work<'_>) -> Result<(), Failure> {
+    let named = work.id(args.which.kind(), &args.id).await?;
+    let to = args.to.as_deref().map(mark).transpose()?;
+    let labels = work.definitions.labels(named.kind, &named.key).await?;
+    let label = match &args.label {
+        Some(label) => Some(label.as_str()),
+        None => labels.get(PRODUCTION).map(|_| PRODUCTION),
+    };
+    let Some(label) = label else {
+        return rewritten(args, work, &named, to).await;
+    };
+    let to = match to {
+        Some(to) => to,
+        None => {
+            let before = work.definitions.before(named.kind, &named.id, label);
+            Mark::Number(before.await?)
+        }
+    };
+    let message = match args.why.message.as_str() {
+        "" => "rolled back",
+        message => message,
+    };
+    moved(work, &named, label, Wanted::At(to), message).await
+}
+
+/// Makes an earlier version the newest one: what stands in the store is what readers get, where no
+/// label says otherwise.
+async fn rewritten(
+    args: &Rollback,
+    work: &Work<'_>,
+    named: &Named,
+    to: Option<Mark>,
+) -> Result<(), Failure> {
+    let to = match to {
+        Some(to) => to,
+        None => Mark::Number(other(work, named.kind, named).await?),
+    };
+    let found = work
+        .definitions
+        .find(named.kind, &named.id, Some(&to))
+        .await?;
+    let number = found.version.map_or(0, |version| version.number);
+    let message = match args.why.message.as_str() {
+        "" => format!("rolled back to {number}"),
+        message => message.to_owned(),
+    };
+    let write = Write {
+        content: found.content,
+        message: &message,
+        ..Write::new(named.kind, &named.id, "")
+    };
+    let written = work.write(write).await?;
+    let now = written.committed.version.number;
+    let line = if written.committed.is_new {
+        format!("{} is version {number} again, as version {now}", named.id)
+    } else {
+        format!("{} is version {number} already", named.id)
+    };
+    Ok(terminal::line(&line)?)
+}
+
+/// The newest version that is another definition than the one of now.
+async fn other(work: &Work<'_>, kind: Kind, named: &Named) -> Result<u64, Failure> {
+    let versions = work
+        .definitions
+        .versions(kind, &named.id, None, LOOK_BACK)
+        .await?;
+    let newest = versions.first();
+    let differs = |digest| newest.is_none_or(|newest| newest.removed || newest.digest != digest);
+    let mut earlier = versions.iter().filter(|one| !one.removed);
+    let found = earlier.find(|one| differs(one.digest));
+    let none = || DefinitionError::Version {
+        id: named.id.clone(),
+        wanted: format!("before {}", newest.map_or(0, |newest| newest.number)),
+        newest: String::new(),
+    };
+    Ok(found.ok_or_else(none)?.number)
+}

@@ -1,0 +1,91 @@
+//! `quillet import openai`: prompts that people saved from OpenAI.
+
+use std::collections::BTreeMap;
+
+use quillet::{SavedPrompt, openai_prompts};
+use quillet_core::Severity;
+use quillet_core::history::{Content, Mark};
+use quillet_core::store::Kind;
+use quillet_host::definitions::{DefinitionError, Write};
+
+use super::checked::refuse;
+use super::work::Work;
+use crate::failure::Failure;
+use crate::report::Finding;
+use crate::source;
+use crate::terminal;
+
+/// Reads and checks all of them before the first is written.
+pub(super) async fn import(file: &str, work: &Work<'_>) -> Result<(), Failure> {
+    let text = source::read(file)?;
+    let saved = openai_prompts(&source::shown(file), &text).map_err(|found| {
+        let bare = |diagnostic| Finding {
+            diagnostic,
+            text: None,
+        };
+        Failure::Findings(found.into_iter().map(bare).collect())
+    })?;
+    let found = check(&saved, work).await?;
+    refuse(&found, false, "mend what is wrong in the file")?;
+    let mut added: BTreeMap<String, usize> = BTreeMap::new();
+    for one in &saved {
+        let count = added.entry(one.id()).or_default();
+        if write(one, work).await? {
+            *count += 1;
+        }
+    }
+    let lines = added.iter().map(|(id, count)| match count {
+        0 => format!("prompt {id}: is here already\n"),
+        1 => format!("prompt {id}: 1 version\n"),
+        count => format!("prompt {id}: {count} versions\n"),
+    });
+    terminal::result(&lines.collect::<String>())?;
+    let sum: usize = added.values().sum();
+    let place = work.store.describe();
+    terminal::note(&format!("{sum} versions imported to {place}"));
+    Ok(())
+}
+
+/// What was not taken over, and what is wrong with what became of the rest.
+async fn check(saved: &[SavedPrompt], work: &Work<'_>) -> Result<Vec<Finding>, Failure> {
+    work.definitions.prompts().load().await?;
+    let mut found = Vec::new();
+    for one in saved {
+        let bare = |diagnostic| Finding {
+            diagnostic,
+            text: None,
+        };
+        found.extend(one.findings.iter().cloned().map(bare));
+        let key = work.key(Kind::Prompt, &one.id()).await?;
+        let content = Content::new(one.definition.as_str());
+        let wrong = work.definitions.check(Kind::Prompt, &key, &content);
+        let wrong = wrong
+            .into_iter()
+            .filter(|it| it.severity == Severity::Error);
+        found.extend(wrong.map(|diagnostic| Finding {
+            diagnostic,
+            text: Some(one.definition.clone()),
+        }));
+    }
+    Ok(found)
+}
+
+/// Writes one version, unless it is here; says whether it did.
+async fn write(saved: &SavedPrompt, work: &Work<'_>) -> Result<bool, Failure> {
+    let id = saved.id();
+    let content = Content::new(saved.definition.as_str());
+    let mark = Mark::Digest(content.digest().to_string());
+    match work.definitions.find(Kind::Prompt, &id, Some(&mark)).await {
+        Ok(_) => return Ok(false),
+        Err(DefinitionError::Version { .. } | DefinitionError::NotFound { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let version = saved.version.map(|number| format!(" version {number}"));
+    let message = format!("{}{} of OpenAI", saved.alias, version.unwrap_or_default());
+    let write = Write {
+        content,
+        message: &message,
+        ..Write::new(Kind::Prompt, &id, "")
+    };
+    Ok(work.write(write).await?.committed.is_new)
+}

@@ -1,0 +1,204 @@
+//! `quillet push`: files become versions.
+
+use futures_util::stream::{self, StreamExt};
+use quillet_core::history::{Committed, Target};
+use quillet_core::store::{Entry, Key, Kind, StoreErrorKind};
+use quillet_host::definitions::{DefinitionError, Pushed, Reason, Step, check_labels};
+
+use super::checked::{findings, refuse};
+use super::file::Files;
+use super::shown::target;
+use super::work::Work;
+use crate::args::Push;
+use crate::bar::Bar;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// Definitions that are written at once.
+const AT_ONCE: usize = 32;
+
+/// How many definitions became what.
+#[derive(Default)]
+struct Counts {
+    new: usize,
+    changed: usize,
+    same: usize,
+    removed: usize,
+}
+
+pub(super) async fn run(args: &Push, work: &Work<'_>) -> Result<(), Failure> {
+    check_labels(args.labels.iter().map(String::as_str))?;
+    let files = Files::read(args).await?;
+    let kinds = files.kinds.clone();
+    let kept = files.kept(work.config)?;
+    let entries: Vec<(Kind, Entry)> = kept.iter().map(|it| (it.kind, it.entry.clone())).collect();
+    let found = findings(&entries, work.store.clone(), work.config).await?;
+    refuse(&found, args.broken, "--broken writes it all the same")?;
+    let pushed = kept.into_iter().map(|it| Pushed {
+        kind: it.kind,
+        key: it.entry.key,
+        content: it.content,
+    });
+    let steps = work.definitions.plan(pushed.collect()).await?;
+    let gone = if args.prune {
+        gone(work, &kinds, &steps).await?
+    } else {
+        Vec::new()
+    };
+    let mut counts = Counts::default();
+    if args.dry_run {
+        let lines = steps.iter().map(|step| counts.line(step, args));
+        let lines: String = lines.collect();
+        terminal::result(&lines)?;
+    } else {
+        write(args, work, &steps, &mut counts).await?;
+    }
+    for (kind, key) in gone {
+        let id = key.id();
+        if !args.dry_run {
+            work.gone(kind, &id, &args.why.message).await?;
+        }
+        counts.removed += 1;
+        terminal::line(&format!("{} {id}: removed", kind.name()))?;
+    }
+    let done = if args.dry_run {
+        "; nothing was written"
+    } else {
+        ""
+    };
+    terminal::note(&format!("{}{done}", counts.told(work)));
+    Ok(())
+}
+
+/// The definitions of these kinds that are in the store and in no step.
+async fn gone(
+    work: &Work<'_>,
+    kinds: &[Kind],
+    steps: &[Step],
+) -> Result<Vec<(Kind, Key)>, Failure> {
+    let mut gone = Vec::new();
+    for kind in kinds {
+        let is_pushed = |key: &Key| {
+            let mut pushed = steps.iter().map(|step| &step.pushed);
+            pushed.any(|one| one.kind == *kind && one.key == *key)
+        };
+        let stored = work.store.keys(*kind).await?;
+        gone.extend(
+            stored
+                .into_iter()
+                .filter(|key| !is_pushed(key))
+                .map(|key| (*kind, key)),
+        );
+    }
+    Ok(gone)
+}
+
+/// Writes what differs, many at once, and tells each in the order of the plan.
+async fn write(
+    args: &Push,
+    work: &Work<'_>,
+    steps: &[Step],
+    counts: &mut Counts,
+) -> Result<(), Failure> {
+    let bar = Bar::new();
+    let mut done = stream::iter(steps)
+        .map(|step| async move { (step, taken(args, work, step).await) })
+        .buffered(AT_ONCE);
+    let (mut lines, mut lost) = (String::new(), 0);
+    let mut failed = None;
+    while let Some((step, committed)) = done.next().await {
+        match committed {
+            Ok(_) => lines.push_str(&counts.line(step, args)),
+            Err(DefinitionError::Store(error)) if error.kind == StoreErrorKind::Conflict => {
+                lost += 1;
+                terminal::error(&error.to_string());
+            }
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+        bar.tell(counts.sum() as u64, steps.len() as u64, "definitions");
+    }
+    drop(bar);
+    terminal::result(&lines)?;
+    let again = "push again to go on from there";
+    if let Some(error) = failed {
+        let (sum, all) = (counts.sum(), steps.len());
+        terminal::note(&format!("{sum} of {all} definitions are pushed; {again}"));
+        return Err(error.into());
+    }
+    if lost > 0 {
+        return Err(Failure::Other(format!(
+            "{lost} definitions were written by somebody else meanwhile and were left alone; {again}"
+        )));
+    }
+    Ok(())
+}
+
+/// Does a step, if there is anything to do.
+async fn taken(
+    args: &Push,
+    work: &Work<'_>,
+    step: &Step,
+) -> Result<Option<Committed>, DefinitionError> {
+    let labels: Vec<String> = moved(step, args).map(str::to_owned).collect();
+    if step.is_same() && labels.is_empty() {
+        return Ok(None);
+    }
+    let reason = Reason {
+        message: &args.why.message,
+        labels: &labels,
+    };
+    work.definitions
+        .take(&work.actor, step, reason)
+        .await
+        .map(Some)
+}
+
+/// The labels that are not yet where the push puts them.
+fn moved<'a>(step: &'a Step, args: &'a Push) -> impl Iterator<Item = &'a str> {
+    let to = Target::Version(step.number());
+    let names = args.labels.iter().map(String::as_str);
+    names.filter(move |name| step.labels.get(name) != Some(&to))
+}
+
+impl Counts {
+    /// Counts a step, and says what it does.
+    fn line(&mut self, step: &Step, args: &Push) -> String {
+        let (count, what) = if step.is_same() {
+            (&mut self.same, format!("unchanged {}", step.number()))
+        } else if step.now.is_none() {
+            (&mut self.new, format!("new {}", step.number()))
+        } else {
+            let what = format!("{} → {}", step.newest, step.number());
+            (&mut self.changed, what)
+        };
+        *count += 1;
+        let labels = moved(step, args).map(|name| {
+            let before = step.labels.get(name).map_or("none".to_owned(), target);
+            format!(", {name} {before} → {}", step.number())
+        });
+        let labels: String = labels.collect();
+        let kind = step.pushed.kind.name();
+        format!("{kind} {}: {what}{labels}\n", step.pushed.key.id())
+    }
+
+    fn sum(&self) -> usize {
+        self.new + self.changed + self.same
+    }
+
+    fn told(&self, work: &Work<'_>) -> String {
+        let removed = match self.removed {
+            0 => String::new(),
+            removed => format!(", {removed} removed"),
+        };
+        format!(
+            "{}: {} new, {} changed, {} unchanged{removed}",
+            work.store.describe(),
+            self.new,
+            self.changed,
+            self.same
+        )
+    }
+}

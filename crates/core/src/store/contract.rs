@@ -1,0 +1,89 @@
+//! The contract itself.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Changes, Entry, Health, Key, Kind, StoreError};
+use crate::BoxFuture;
+use crate::history::History;
+
+/// A store of definitions and shared variables.
+pub trait Store: Send + Sync + fmt::Debug {
+    /// What and where it is, without secrets: `redis at 127.0.0.1:6379`.
+    fn describe(&self) -> String;
+
+    /// Every entry of a kind, sorted by key.
+    fn load(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Entry>, StoreError>>;
+
+    /// Every entry of several kinds, in their order: as [`Store::load`] gives them, in fewer steps
+    /// where the store can.
+    fn load_all<'a>(
+        &'a self,
+        kinds: &'a [Kind],
+    ) -> BoxFuture<'a, Result<Vec<Vec<Entry>>, StoreError>> {
+        Box::pin(async move {
+            let mut all = Vec::with_capacity(kinds.len());
+            for kind in kinds {
+                all.push(self.load(*kind).await?);
+            }
+            Ok(all)
+        })
+    }
+
+    /// The keys of a kind, sorted, without their texts.
+    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>>;
+
+    /// The texts under these keys, in the same order, in one round trip.
+    fn get<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Arc<str>>>, StoreError>>;
+
+    /// The entries under these keys, in the same order, in one round trip: as [`Store::load`]
+    /// gives them, broken ones with what is wrong with them.
+    fn entries<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+    ) -> BoxFuture<'a, Result<Vec<Option<Entry>>, StoreError>> {
+        Box::pin(async move {
+            let texts = self.get(kind, keys).await?;
+            let entry = |(key, text): (&Key, Option<Arc<str>>)| {
+                Some(Entry::new(key.clone(), text?, key.as_str()))
+            };
+            Ok(keys.iter().zip(texts).map(entry).collect())
+        })
+    }
+
+    /// Writes an entry.
+    fn put<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Removes an entry; `false` if there was none.
+    fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>>;
+
+    /// Changes from now on. A slow reader may get [`Change::All`] in place of many.
+    fn changes(&self) -> Changes;
+
+    /// Ends when every change that anybody made before this was called has been sent to
+    /// [`Store::changes`], so that whoever reads on from there has seen it.
+    ///
+    /// # Errors
+    /// The store does not answer: nobody knows what has changed.
+    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// How it is at this moment; answers at once, from what is known.
+    fn health(&self) -> Health;
+
+    /// The history of its definitions, if it keeps one.
+    fn history(&self) -> Option<&dyn History> {
+        None
+    }
+}

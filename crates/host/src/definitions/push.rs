@@ -1,0 +1,166 @@
+//! Writing many definitions: what that would change, and doing it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use quillet_core::history::{Committed, Content, Digest, Expect, Labels, Version, label_key};
+use quillet_core::store::{Key, Kind};
+
+use super::write::Write;
+use super::{Actor, DefinitionError, Definitions, Right, check_id};
+
+/// Definitions that are asked for, or written, at once: a store that is far away is not waited for
+/// one by one, and one that is near is not flooded.
+const AT_ONCE: usize = 32;
+
+/// A definition that somebody wants written, before anything is known about the store.
+#[derive(Clone, Debug)]
+pub struct Pushed {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its key, unless the store has another one of the same id.
+    pub key: Key,
+    /// What it is to be.
+    pub content: Content,
+}
+
+/// What a push would do to one definition.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What is pushed, with the key that it has in the store.
+    pub pushed: Pushed,
+    /// What stands in the store.
+    pub now: Option<Digest>,
+    /// The number of the newest version once what stands in the store is one; 0 for none.
+    pub newest: u64,
+    /// All labels of the definition.
+    pub labels: Labels,
+}
+
+impl Step {
+    /// Whether the definition is the same already.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.now == Some(self.pushed.content.digest())
+    }
+
+    /// The number of the version that it will be, or is.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        if self.is_same() {
+            self.newest
+        } else {
+            self.newest + 1
+        }
+    }
+}
+
+/// What belongs to a whole push.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reason<'a> {
+    /// Why.
+    pub message: &'a str,
+    /// Labels that are moved to the version of each definition.
+    pub labels: &'a [String],
+}
+
+impl Definitions {
+    /// What writing these definitions would do. Nothing is written.
+    ///
+    /// # Errors
+    /// A key is no id; the store keeps no history, or does not answer.
+    pub async fn plan(&self, pushed: Vec<Pushed>) -> Result<Vec<Step>, DefinitionError> {
+        let mut steps = Vec::with_capacity(pushed.len());
+        let mut kinds: BTreeMap<Kind, Vec<Pushed>> = BTreeMap::new();
+        for one in pushed {
+            kinds.entry(one.kind).or_default().push(one);
+        }
+        for (kind, pushed) in kinds {
+            steps.extend(self.plan_kind(kind, pushed).await?);
+        }
+        Ok(steps)
+    }
+
+    async fn plan_kind(
+        &self,
+        kind: Kind,
+        mut pushed: Vec<Pushed>,
+    ) -> Result<Vec<Step>, DefinitionError> {
+        let known = self.keys(kind).await?;
+        let known: HashMap<String, Key> = known.into_iter().map(|key| (key.id(), key)).collect();
+        for one in &mut pushed {
+            let id = one.key.id();
+            match known.get(&id) {
+                Some(key) => one.key = key.clone(),
+                None => check_id(&id)?,
+            }
+        }
+        let keys: Vec<Key> = pushed.iter().map(|one| one.key.clone()).collect();
+        let places: Vec<Key> = keys.iter().map(|key| label_key(kind, key)).collect();
+        let entries = self.store().entries(kind, &keys).await?;
+        let labels = self.store().get(Kind::Label, &places).await?;
+        let history = self.history()?;
+        let heads: Vec<Option<Version>> = stream::iter(&keys)
+            .map(|key| history.versions(kind, key, None, 1))
+            .buffered(AT_ONCE)
+            .map_ok(|versions| versions.into_iter().next())
+            .try_collect()
+            .await?;
+        let rows = pushed.into_iter().zip(entries).zip(labels).zip(heads);
+        let mut steps = Vec::new();
+        for (((pushed, entry), labels), head) in rows {
+            let now = entry.map(|entry| Content::of(&entry).digest());
+            let labels = labels.and_then(|text| Labels::parse(&text).ok());
+            steps.push(Step {
+                newest: newest(head.as_ref(), now),
+                labels: labels.unwrap_or_default(),
+                pushed,
+                now,
+            });
+        }
+        Ok(steps)
+    }
+
+    /// Does one step of a plan. Its definition was checked with all others of the plan, which it
+    /// may need, and is not checked again.
+    ///
+    /// # Errors
+    /// The actor may not; somebody else has written since; the store failed.
+    pub async fn take(
+        &self,
+        actor: &Actor,
+        step: &Step,
+        reason: Reason<'_>,
+    ) -> Result<Committed, DefinitionError> {
+        let Pushed { kind, key, content } = &step.pushed;
+        let id = key.id();
+        self.permit(actor, Right::Write, *kind, &id).await?;
+        let labels = reason.labels.iter().map(String::as_str);
+        self.may_label(actor, *kind, &id, labels).await?;
+        let write = Write {
+            content: content.clone(),
+            message: reason.message,
+            expect: step.now.map_or(Expect::Absent, Expect::Digest),
+            labels: reason.labels,
+            ..Write::new(*kind, &id, "")
+        };
+        self.commit(actor, key.clone(), write).await
+    }
+}
+
+/// The number of the newest version once the store has taken note of what stands in it.
+fn newest(head: Option<&Version>, now: Option<Digest>) -> u64 {
+    let Some(head) = head else {
+        return u64::from(now.is_some());
+    };
+    let is_noted = if head.removed {
+        now.is_none()
+    } else {
+        now == Some(head.digest)
+    };
+    if is_noted {
+        head.number
+    } else {
+        head.number + 1
+    }
+}

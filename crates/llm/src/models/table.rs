@@ -1,0 +1,364 @@
+//! The table of models: what LiteLLM knows, what is kept by hand, what a user adds.
+//!
+//! A name is looked up exactly; else as the newest of its versions, where only those have entries
+//! (`gemini-3-flash` in `gemini-3-flash-preview`); else by the longest entry that it begins with. An
+//! entry that ends in `-` or `.` is a family (`claude-`): what its next model will have at least,
+//! and no more than a guess. A price and an end only hold for the entry's own name and its
+//! versions, since the next model of a family costs something else.
+
+use std::sync::LazyLock;
+
+use jiff::civil::Date;
+
+use super::entry::{self, Entry, FactsError};
+use super::facts::Facts;
+use super::name;
+
+/// The table of known models.
+#[derive(Clone, Debug, Default)]
+pub struct ModelFacts {
+    /// Sorted by the name in lower case, which stands before each.
+    entries: Vec<(String, Facts)>,
+    /// Bytes of the longest name: no longer beginning of a name is looked up.
+    longest: usize,
+    source: Option<Source>,
+}
+
+/// Where the table is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The version of LiteLLM.
+    pub version: String,
+    /// The day of that version.
+    pub day: Date,
+}
+
+/// Read when something is looked up for the first time.
+static BUILT_IN: LazyLock<ModelFacts> = LazyLock::new(|| {
+    // A test reads the files; without them every model would be unknown, and nothing worse.
+    ModelFacts::embedded().unwrap_or_default()
+});
+
+impl ModelFacts {
+    /// What this program knows.
+    #[must_use]
+    pub fn built_in() -> &'static Self {
+        &BUILT_IN
+    }
+
+    fn embedded() -> Result<Self, FactsError> {
+        let table = entry::table(include_str!("litellm.json"))?;
+        let kept = entry::list(include_str!("kept.json"))?;
+        let source = Source {
+            version: table.version,
+            day: table.day,
+        };
+        let facts = ModelFacts {
+            source: Some(source),
+            ..ModelFacts::default()
+        };
+        // What the table has is newer than what was kept of it.
+        Ok(facts.and(kept).and(table.models))
+    }
+
+    /// These facts, and those of a JSON text of the same form as the crate's
+    /// `kept.json`; an entry of the same `id` takes the place of the old one.
+    ///
+    /// # Errors
+    /// The text is not such a list; says where.
+    pub fn with(&self, json: &str) -> Result<Self, FactsError> {
+        Ok(self.clone().and(entry::list(json)?))
+    }
+
+    fn and(mut self, more: Vec<Entry>) -> Self {
+        self.entries.extend(more.into_iter().map(Entry::named));
+        // The sort is stable, so that of equal names the last is the newest.
+        self.entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        self.entries.reverse();
+        self.entries.dedup_by(|(one, _), (other, _)| one == other);
+        self.entries.reverse();
+        self.longest = self
+            .entries
+            .iter()
+            .map(|(key, _)| key.len())
+            .max()
+            .unwrap_or(0);
+        self
+    }
+
+    /// What is known of a model. Upper case, a provider before a slash
+    /// (`anthropic/claude-…`, `models/gemini-…`), `ft:` and the prefixes of clouds
+    /// before `claude-` do not matter.
+    #[must_use]
+    pub fn find(&self, model: &str) -> Facts {
+        let bare = name::bare(model);
+        let found = self.itself(model);
+        let found = found.or_else(|| (bare != model).then(|| self.itself(bare))?);
+        if let Some(facts) = found {
+            return facts.clone();
+        }
+        // What stands before a slash may begin like a family: `gemini-gateway/gpt-5.9`.
+        let whole = self.longest_beginning(model).filter(|facts| facts.known);
+        let found = whole.or_else(|| self.longest_beginning(bare));
+        found.unwrap_or_else(Facts::unknown)
+    }
+
+    /// Where the table is from; what a user added is not.
+    #[must_use]
+    pub fn source(&self) -> Option<&Source> {
+        self.source.as_ref()
+    }
+
+    /// Names of all entries, sorted.
+    #[must_use]
+    pub fn ids(&self) -> Vec<&str> {
+        self.entries.iter().map(|(_, facts)| &*facts.id).collect()
+    }
+
+    /// Names that a model can be asked by on a day, sorted: no families, nothing that has ended.
+    #[must_use]
+    pub fn names(&self, today: Date) -> Vec<&str> {
+        let can_be_asked = |facts: &Facts| {
+            facts.known && !name::is_tuned(&facts.id) && facts.ends.is_none_or(|ends| ends > today)
+        };
+        let known = self.entries.iter().map(|(_, facts)| facts);
+        let known = known.filter(|facts| can_be_asked(facts));
+        known.map(|facts| &*facts.id).collect()
+    }
+
+    /// The known id that is most like a name: a few letters apart, or the last of those that begin
+    /// with it, as `claude-…` does with `claude`.
+    #[must_use]
+    pub fn nearest(&self, model: &str) -> Option<&str> {
+        let known = self.entries.iter().map(|(_, facts)| facts);
+        let models = known.filter(|facts| facts.known && !name::is_tuned(&facts.id));
+        let near = quillet_core::nearest(model, models.clone().map(|facts| &*facts.id));
+        near.or_else(|| {
+            let begins = |facts: &&Facts| {
+                let rest = facts.id.strip_prefix(model);
+                rest.is_some_and(|rest| rest.starts_with('-'))
+            };
+            // Nobody is led to a model that ends.
+            let mut lasting = models.filter(|facts| facts.ends.is_none());
+            lasting.rfind(begins).map(|facts| &*facts.id)
+        })
+    }
+
+    /// The entry of a name, else the last that is the name and a version.
+    fn itself(&self, model: &str) -> Option<&Facts> {
+        let mut newest = None;
+        for (key, facts) in &self.entries[self.place(model)..] {
+            let Some((begin, rest)) = key.split_at_checked(model.len()) else {
+                break;
+            };
+            if !begin.eq_ignore_ascii_case(model) {
+                break;
+            }
+            if rest.is_empty() {
+                return Some(facts);
+            }
+            if name::is_version(rest) {
+                newest = Some(facts);
+            }
+        }
+        newest
+    }
+
+    fn exact(&self, model: &str) -> Option<&Facts> {
+        let (key, facts) = self.entries.get(self.place(model))?;
+        key.eq_ignore_ascii_case(model).then_some(facts)
+    }
+
+    /// Where a name stands, or would.
+    fn place(&self, model: &str) -> usize {
+        let is_before = |(key, _): &(String, Facts)| name::compare(key, model).is_lt();
+        self.entries.partition_point(is_before)
+    }
+
+    fn longest_beginning(&self, model: &str) -> Option<Facts> {
+        let mut beginnings = name::beginnings(model, self.longest);
+        let (length, facts) =
+            beginnings.find_map(|begin| Some((begin.len(), self.exact(begin)?.clone())))?;
+        let rest = &model[length..];
+        // The name of a tuned model stands behind what it was tuned from.
+        let is_same = name::is_version(rest) || name::is_tuned(&facts.id) && rest.starts_with(':');
+        Some(if is_same { facts } else { facts.of_family() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use quillet_core::chat::Usage;
+
+    use super::*;
+
+    fn find(model: &str) -> Facts {
+        ModelFacts::built_in().find(model)
+    }
+
+    #[test]
+    fn the_longest_entry_counts_and_ends_at_a_boundary() {
+        for (model, id) in [
+            // What a plain comparison of beginnings takes for gpt-4o and gpt-4.
+            ("gpt-4o-mini", "gpt-4o-mini"),
+            ("gpt-4o-mini-2024-07-18", "gpt-4o-mini"),
+            ("gpt-4.1", "gpt-4.1"),
+            ("gpt-4.1-mini-2025-04-14", "gpt-4.1-mini"),
+            ("gpt-4.7", "gpt-"),
+            ("claude-opus-9", "claude-"),
+            ("gpt-4-0613", "gpt-4"),
+            ("gpt-5.9-codex", "gpt-5."),
+            ("claude-sonnet-4-20250514", "claude-sonnet-4"),
+            ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+            ("anthropic/claude-opus-4-1", "claude-opus-4-1"),
+            (
+                "us.anthropic.claude-haiku-4-5-20251001-v1:0",
+                "claude-haiku-4-5",
+            ),
+            ("models/gemini-2.5-flash", "gemini-2.5-flash"),
+            ("gemini-2.5-flash-lite", "gemini-2.5-flash-lite"),
+            (
+                "ft:gpt-4o-mini-2024-07-18:me::x",
+                "ft:gpt-4o-mini-2024-07-18",
+            ),
+            ("ft:gpt-5.2:me::x", "gpt-5.2"),
+            // Only versions of these have entries.
+            ("gemini-3-flash", "gemini-3-flash-preview"),
+            ("Mistral/Mistral-Large", "mistral-large-latest"),
+            ("gpt-4o-audio-preview", "gpt-4o-audio-preview-2025-06-03"),
+            ("minimax/minimax-m3", "MiniMax-M3"),
+            ("GPT-4O", "gpt-4o"),
+            ("qwen3:8b", "qwen3"),
+            ("mock-slow", "mock"),
+            ("gemini-gateway/gpt-5", "gpt-5"),
+            ("gemini-gateway/gpt-5.9", "gpt-5."),
+            ("o1x", ""),
+            ("my-own", ""),
+            ("", ""),
+        ] {
+            assert_eq!(&*find(model).id, id, "{model}");
+        }
+        let family = find("claude-opus-9");
+        assert_eq!((family.known, family.context_window), (false, 200_000));
+        let unknown = find("my-own");
+        assert_eq!(
+            (unknown.context_window, unknown.max_output, unknown.known),
+            (128_000, 4_096, false)
+        );
+    }
+
+    #[test]
+    fn prices_hold_for_a_model_and_its_versions_only() {
+        for (model, priced) in [
+            ("gpt-4o", true),
+            ("gpt-4o-2024-08-06", true),
+            ("gpt-4o-realtime", false),
+            ("gpt-5-chat-latest", true),
+            ("gpt-5.9", false),
+            ("claude-opus-4-20250514", true),
+            ("claude-opus-4@20250514", true),
+            ("claude-opus-4-9", false),
+            ("ft:gpt-4o-mini-2024-07-18:me::x", true),
+            ("ft:gpt-5.2:me::x", false),
+            ("gemini-3-pro-preview", true),
+            ("gemini-2.5-flash-preview-05-20", true),
+            ("gemini-2.5-flash-image", false),
+        ] {
+            assert_eq!(find(model).price.is_some(), priced, "{model}");
+        }
+    }
+
+    #[test]
+    fn parts_of_the_usage_have_prices_of_their_own() {
+        let usage = Usage {
+            input_tokens: 1_000_000,
+            output_tokens: 100_000,
+            reasoning_tokens: 50_000,
+            cache_read_tokens: 400_000,
+            cache_write_tokens: 100_000,
+        };
+        let cost = find("claude-sonnet-4-5").cost(&usage).unwrap();
+        let expected = 0.5 * 3.0 + 0.4 * 0.3 + 0.1 * 3.75 + 0.1 * 15.0;
+        assert!((cost - expected).abs() < 1e-9, "{cost}");
+        let long = find("gemini-2.5-pro").cost(&usage).unwrap();
+        let expected = 0.6 * 2.5 + 0.4 * 0.25 + 0.1 * 15.0;
+        assert!((long - expected).abs() < 1e-9, "{long}");
+        assert_eq!(find("my-own").cost(&usage), None);
+        let odd = Usage {
+            cache_read_tokens: u64::MAX,
+            cache_write_tokens: u64::MAX,
+            ..usage
+        };
+        assert!(find("gpt-4o").cost(&odd).unwrap() > 0.0);
+    }
+
+    #[test]
+    fn own_facts_add_and_replace() {
+        let own = r#"[
+            {"id": "gpt-4o", "context": 1000, "output": 10},
+            {"id": "house", "context": 32768, "output": 2048, "supports": ["tools"],
+             "price": {"input": 1, "output": 2}}
+        ]"#;
+        let facts = ModelFacts::built_in().with(own).unwrap();
+        assert_eq!(facts.find("gpt-4o").context_window, 1000);
+        assert_eq!(facts.find("gpt-4o-mini").context_window, 128_000);
+        assert_eq!(facts.find("house-latest").price.unwrap().output, 2.0);
+        for (bad, cause) in [
+            ("[", "EOF"),
+            (r#"[{"id": "x", "context": -1, "output": 2}]"#, "line 1"),
+            (
+                r#"[{"id": "x", "context": 1, "output": 2, "prise": 1}]"#,
+                "prise",
+            ),
+        ] {
+            let error = ModelFacts::built_in().with(bad).unwrap_err().to_string();
+            assert!(error.contains(cause), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_line_of_the_file_makes_sense() {
+        let facts = ModelFacts::built_in();
+        assert!(facts.ids().len() >= 300 && facts.source().is_some());
+        for id in facts.ids() {
+            let facts = facts.find(id);
+            assert!(facts.max_output <= facts.context_window, "{id}");
+            let price = facts.price.map(|price| (price.input, price.output));
+            assert!(
+                price.is_none_or(|(input, output)| input > 0.0 && output >= input),
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_table_is_small_and_says_nothing_that_is_kept_by_hand() {
+        let text = include_str!("litellm.json");
+        assert!(text.len() < 150_000, "{} bytes", text.len());
+        let table = entry::table(text).unwrap();
+        let kept = entry::list(include_str!("kept.json")).unwrap();
+        let kept: Vec<String> = kept.into_iter().map(|entry| entry.named().0).collect();
+        for entry in table.models {
+            let (id, _) = entry.named();
+            assert!(
+                !kept.contains(&id),
+                "{id} is in both files: take it out of kept.json"
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_of_models_that_can_be_asked() {
+        let own = r#"[
+            {"id": "house-", "context": 1000, "output": 10},
+            {"id": "house-1", "context": 1000, "output": 10, "ends": "2026-12-11"},
+            {"id": "House-2", "context": 1000, "output": 10},
+            {"id": "ft:house-2", "context": 1000, "output": 10}
+        ]"#;
+        let facts = ModelFacts::default().with(own).unwrap();
+        assert_eq!(facts.names(date(2026, 12, 10)), ["house-1", "House-2"]);
+        assert_eq!(facts.names(date(2026, 12, 11)), ["House-2"]);
+        assert_eq!(facts.ids(), ["ft:house-2", "house-", "house-1", "House-2"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! Versions of prompts, fetched and read.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use quillet_core::Diagnostic;
+use quillet_core::history::{Content, Kept, Mark};
+use quillet_core::store::{Entry, Key, Kind, Store, StoreError};
+
+use super::KeptPrompt;
+use crate::build::{Builder, Candidate};
+use crate::snapshot::{Origin, Snapshot};
+
+impl KeptPrompt {
+    /// Reads a version of the prompt that now stands at `origin`, in that folder.
+    pub(crate) fn read(
+        builder: &Builder,
+        id: &Arc<str>,
+        key: &Key,
+        (origin, folder): (&Arc<str>, Option<&Arc<Path>>),
+        number: u64,
+        content: Content,
+    ) -> Self {
+        let entry = Entry {
+            companion: content.companion,
+            folder: folder.cloned(),
+            ..Entry::new(key.clone(), content.text, renamed(origin, &content.file))
+        };
+        let (read, _) = builder.read(id, &entry);
+        KeptPrompt {
+            number: Some(number),
+            origin: entry.origin,
+            text: entry.text,
+            read,
+        }
+    }
+
+    /// Reads a version of a prompt that a snapshot has; `None` of a removal.
+    pub(crate) fn of(
+        builder: &Builder,
+        snapshot: &Snapshot,
+        id: &Arc<str>,
+        key: &Key,
+        kept: Kept,
+    ) -> Option<Self> {
+        let now = snapshot.prompts.get(id)?;
+        let place = (&now.origin, snapshot.folder_of(id));
+        let number = kept.version.number;
+        Some(KeptPrompt::read(
+            builder,
+            id,
+            key,
+            place,
+            number,
+            kept.content?,
+        ))
+    }
+
+    /// What stands for a version that a label names and that is not there.
+    pub(crate) fn absent(id: &str, origin: &Arc<str>, number: u64) -> Self {
+        let message = format!("a label names version {number} of {id}, which is not there");
+        let source = format!("prompt {id}");
+        let found = Diagnostic::error("history.version", &source, message)
+            .help("move the label to a version that there is: quillet log lists them");
+        KeptPrompt {
+            number: Some(number),
+            origin: origin.clone(),
+            text: "".into(),
+            read: Err(vec![found]),
+        }
+    }
+
+    pub(crate) fn candidate(&self) -> Candidate<'_> {
+        Candidate {
+            origin: Origin::Direct,
+            place: &self.origin,
+            text: &self.text,
+            read: match &self.read {
+                Ok((prompt, found)) => Ok((&**prompt, found)),
+                Err(found) => Err(found),
+            },
+            shared: self.read.as_ref().ok().map(|(prompt, _)| prompt),
+            version: self.number,
+        }
+    }
+}
+
+/// The place of a version among files: its own name, beside the file of now.
+fn renamed(origin: &Arc<str>, file: &str) -> Arc<str> {
+    if file.is_empty() {
+        return origin.clone();
+    }
+    match origin.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/{file}").into(),
+        None => file.into(),
+    }
+}
+
+/// What a store's history holds of these pins, in the same order.
+///
+/// # Errors
+/// The store does not answer.
+pub(crate) async fn fetch(
+    store: &dyn Store,
+    wanted: &[(Key, Mark)],
+) -> Result<Vec<Option<Kept>>, StoreError> {
+    let Some(history) = store.history() else {
+        return Ok(vec![None; wanted.len()]);
+    };
+    let mut numbers = Vec::with_capacity(wanted.len());
+    for (key, mark) in wanted {
+        let number = match mark {
+            Mark::Number(number) => Some(*number),
+            Mark::Digest(digits) => {
+                let found = history.find(Kind::Prompt, key, digits).await?;
+                found.map(|version| version.number)
+            }
+            Mark::Label(_) => None,
+        };
+        numbers.push(number);
+    }
+    let asked = wanted.iter().zip(&numbers);
+    let asked: Vec<(Key, u64)> = asked
+        .filter_map(|((key, _), number)| Some((key.clone(), (*number)?)))
+        .collect();
+    let kept = history.kept(Kind::Prompt, &asked).await?;
+    let mut known: BTreeMap<(Key, u64), Kept> = BTreeMap::new();
+    known.extend(
+        asked
+            .into_iter()
+            .zip(kept)
+            .filter_map(|(at, kept)| Some((at, kept?))),
+    );
+    let found = wanted.iter().zip(numbers);
+    Ok(found
+        .map(|((key, _), number)| known.get(&(key.clone(), number?)).cloned())
+        .collect())
+}

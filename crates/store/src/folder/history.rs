@@ -1,0 +1,447 @@
+//! Histories of the definitions in a folder.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use quillet_core::BoxFuture;
+use quillet_core::history::{
+    Commit, Committed, Content, History, Import, Kept, LabelMove, Labels, LogEntry, LogFilter,
+    STORE, Version, label_key,
+};
+use quillet_core::store::{Entry, Key, Kind, StoreError, StoreErrorKind};
+
+use super::lines::{self, Backwards};
+use super::plan::Plan;
+use super::scan::{self, Document};
+use super::{Folder, FolderStore, in_background, place};
+use crate::history::{committed, imported, moved, stored};
+
+/// The file of the log.
+const LOG: &str = "log.jsonl";
+
+impl Folder {
+    /// The files that claim a key, as they are now.
+    pub(super) fn claims(&self, kind: Kind, key: &Key) -> Result<Vec<Document>, StoreError> {
+        scan::claims(&self.roots, kind, key, self.max_file_bytes).map_err(|error| {
+            let message = format!("folder {}: {error}", self.name);
+            StoreError::new(StoreErrorKind::Unavailable, message)
+        })
+    }
+
+    /// What stands in the folder.
+    ///
+    /// # Errors
+    /// `Corrupt` for a file that could not be read: nobody knows what it holds.
+    pub(super) fn standing(&self, kind: Kind, key: &Key) -> Result<Option<Content>, StoreError> {
+        let Some(document) = self.claims(kind, key)?.into_iter().next() else {
+            return Ok(None);
+        };
+        let entry = &document.entry;
+        match &entry.problem {
+            Some(problem) if is_unreadable(entry) => Err(StoreError::new(
+                StoreErrorKind::Corrupt,
+                format!("{problem}; mend or remove the file"),
+            )),
+            _ => Ok(Some(Content::of(entry))),
+        }
+    }
+
+    /// The labels of a definition, as they are stored.
+    pub(super) fn label_text(&self, kind: Kind, key: &Key) -> Result<Option<Arc<str>>, StoreError> {
+        let content = self.standing(Kind::Label, &label_key(kind, key))?;
+        Ok(content.map(|content| content.text))
+    }
+
+    fn fits(&self, key: &Key, content: &Content) -> Result<(), StoreError> {
+        self.fits_bytes(key, content.text.len())?;
+        let beside = content.companion.as_ref();
+        self.fits_bytes(key, beside.map_or(0, |(_, text)| text.len()))
+    }
+
+    /// What a commit is about to do, and what it answers then.
+    pub(super) fn planned(&self, commit: &Commit) -> Result<(Plan, Committed), StoreError> {
+        let Commit { kind, key, .. } = commit;
+        let now = self.standing(*kind, key)?;
+        let mut chain = self.history(*kind, key)?.chain()?;
+        let last = chain.last();
+        let (version, is_new) = chain.commit(now.as_ref(), commit)?;
+        let before = self.label_text(*kind, key)?;
+        let labels = committed(commit, before.as_deref(), version.number)?;
+        let plan = Plan {
+            kind: kind.word().to_owned(),
+            key: key.as_str().into(),
+            versions: chain.since(last),
+            before: now,
+            labels: [before, label_text(&labels)],
+        };
+        let done = Committed {
+            version,
+            is_new,
+            labels,
+        };
+        Ok((plan, done))
+    }
+
+    pub(super) fn commit(&self, commit: &Commit) -> Result<Committed, StoreError> {
+        let Commit { kind, key, .. } = commit;
+        place::path_of(*kind, key)?;
+        if let Some(content) = &commit.content {
+            self.fits(key, content)?;
+        }
+        if !self.roots.history.is_dir() {
+            // What fails does not make the folder.
+            self.planned(commit)?;
+        }
+        let done = self.alone(true, || {
+            let (plan, done) = self.planned(commit)?;
+            self.carry_out(&plan)?;
+            self.bound(*kind, key, &done.labels)?;
+            Ok(done)
+        });
+        self.look_at(*kind, key);
+        done
+    }
+
+    fn import(&self, import: &Import) -> Result<usize, StoreError> {
+        let Import { kind, key, .. } = import;
+        place::path_of(*kind, key)?;
+        let contents = import.versions.iter().filter_map(|it| it.content.as_ref());
+        for content in contents {
+            self.fits(key, content)?;
+        }
+        let added = self.alone(true, || {
+            let now = self.standing(*kind, key)?;
+            let mut chain = self.history(*kind, key)?.chain()?;
+            let last = chain.last();
+            chain.observe(now.as_ref(), STORE);
+            let added = chain.extend(key, &import.versions)?;
+            let before = self.label_text(*kind, key)?;
+            let labels = imported(import, before.as_deref(), |number| chain.points_at(number))?;
+            let plan = Plan {
+                kind: kind.word().to_owned(),
+                key: key.as_str().into(),
+                versions: chain.since(last),
+                before: now,
+                labels: [before, label_text(&labels)],
+            };
+            self.carry_out(&plan)?;
+            Ok(added)
+        });
+        self.look_at(*kind, key);
+        added
+    }
+
+    /// Whether the newest version is what stands in the folder, as it was read last.
+    fn is_known(&self, kind: Kind, key: &Key) -> Result<bool, StoreError> {
+        let place = (kind, key.clone());
+        let entry = self.with(|snapshot| Some(snapshot.documents.get(&place)?.entry.clone()))?;
+        if entry.as_ref().is_some_and(is_unreadable) {
+            return Ok(true);
+        }
+        let now = entry.as_ref().map(Content::of);
+        let head = self.newest(kind, key)?.filter(|head| !head.removed);
+        match (head, now) {
+            (None, None) => Ok(true),
+            (Some(head), Some(now)) if head.digest == now.digest() => Ok(true),
+            (Some(_), Some(now)) => Ok(self.history(kind, key)?.chain()?.is_at(Some(&now))),
+            _ => Ok(false),
+        }
+    }
+
+    pub(super) fn observe(
+        &self,
+        kind: Kind,
+        keys: &[Key],
+        author: &str,
+    ) -> Result<Vec<(Key, Version)>, StoreError> {
+        match keys {
+            [key] => self.look_at(kind, key),
+            _ => self.look(),
+        }
+        // Mostly nothing is new, and whoever only looks keeps no writer waiting.
+        let mut unknown = Vec::new();
+        for key in keys {
+            if !self.is_known(kind, key)? {
+                unknown.push(key);
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.alone(true, || {
+            let mut new = Vec::new();
+            for key in unknown {
+                let seen = self.see(kind, key, author)?;
+                new.extend(seen.map(|version| (key.clone(), version)));
+            }
+            Ok(new)
+        })
+    }
+
+    /// Keeps what stands in the folder as a version, unless that is known.
+    fn see(&self, kind: Kind, key: &Key, author: &str) -> Result<Option<Version>, StoreError> {
+        // It is listed as broken.
+        let Ok(now) = self.standing(kind, key) else {
+            return Ok(None);
+        };
+        let mut opened = self.history(kind, key)?;
+        let mut chain = opened.chain()?;
+        let last = chain.last();
+        let Some(version) = chain.observe(now.as_ref(), author) else {
+            return Ok(None);
+        };
+        self.add(kind, key, &opened.book.lines(&chain.since(last)))?;
+        let labels = self.label_text(kind, key)?;
+        // While nobody can read what they name, nothing is dropped.
+        if let Ok(labels) = stored(key, labels.as_deref()) {
+            self.bound(kind, key, &labels)?;
+        }
+        Ok(Some(version))
+    }
+
+    /// Drops the oldest versions over the bound.
+    fn bound(&self, kind: Kind, key: &Key, labels: &Labels) -> Result<(), StoreError> {
+        let mut opened = self.history(kind, key)?;
+        if opened.book.chain.versions().count() <= self.max_versions {
+            return Ok(());
+        }
+        let mut chain = opened.book.chain.clone();
+        let dropped = chain.collect(self.max_versions, labels);
+        if opened.book.is_worn(dropped.len()) {
+            return self.rewrite(kind, key, &mut opened, &chain);
+        }
+        self.add(kind, key, &super::book::dropping(&dropped))
+    }
+
+    fn collect(&self, kind: Kind, key: &Key, keep: usize) -> Result<Vec<u64>, StoreError> {
+        self.alone(false, || {
+            let labels = stored(key, self.label_text(kind, key)?.as_deref())?;
+            let mut opened = self.history(kind, key)?;
+            let mut chain = opened.book.chain.clone();
+            let dropped = chain.collect(keep, &labels);
+            if !dropped.is_empty() {
+                self.rewrite(kind, key, &mut opened, &chain)?;
+            }
+            Ok(dropped)
+        })
+    }
+
+    fn relabel(&self, kind: Kind, key: &Key, moves: &[LabelMove]) -> Result<Labels, StoreError> {
+        let labels = self.alone(false, || {
+            let before = self.label_text(kind, key)?;
+            let known = stored(key, before.as_deref())?;
+            let book = self.history(kind, key)?.book;
+            let labels = moved(key, &known, moves, |number| book.chain.points_at(number))?;
+            let after = label_text(&labels);
+            if before != after {
+                self.put_labels(kind, key, after.as_deref())?;
+            }
+            Ok(labels)
+        });
+        self.look_at(kind, key);
+        labels
+    }
+
+    fn kept(&self, kind: Kind, wanted: &[(Key, u64)]) -> Result<Vec<Option<Kept>>, StoreError> {
+        let one = |(key, number): &(Key, u64)| {
+            let mut opened = self.history(kind, key)?;
+            let book = opened.book.clone();
+            let version = book.chain.version(*number);
+            version.map(|version| opened.kept(version)).transpose()
+        };
+        wanted.iter().map(one).collect()
+    }
+
+    /// The keys of the files of histories.
+    fn known_keys(&self, kind: Kind) -> Result<Vec<Key>, StoreError> {
+        let folder = self.beside(Path::new(kind.word()))?;
+        let mut keys = BTreeSet::new();
+        self.collect_keys(&folder, "", 0, &mut keys);
+        Ok(keys.into_iter().collect())
+    }
+
+    fn collect_keys(&self, folder: &Path, prefix: &str, depth: usize, keys: &mut BTreeSet<Key>) {
+        let Ok(entries) = fs::read_dir(folder) else {
+            return;
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else {
+                continue;
+            };
+            // Links are not followed: whatever they lead to is not of this store.
+            let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
+            if let Some(stem) = name.strip_suffix(".jsonl") {
+                keys.insert(Key::new(format!("{prefix}{stem}")));
+            } else if is_folder && depth < place::MAX_DEPTH {
+                let prefix = format!("{prefix}{name}:");
+                self.collect_keys(&entry.path(), &prefix, depth + 1, keys);
+            }
+        }
+    }
+
+    fn note(&self, line: &LogEntry) -> Result<(), StoreError> {
+        self.alone(true, || {
+            let last = self.log(&LogFilter::default(), None, 1)?;
+            let number = last.first().map_or(1, |line| line.number + 1);
+            let line = LogEntry {
+                number,
+                ..line.clone()
+            };
+            let text = serde_json::to_string(&line).unwrap_or_default() + "\n";
+            let path = self.beside(Path::new(LOG))?;
+            let wrong = |error| place::refused(format!("{}: {error}", path.display()));
+            lines::append(&path, &text, false).map(drop).map_err(wrong)
+        })
+    }
+
+    fn log(
+        &self,
+        filter: &LogFilter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let Some(mut file) = self.open_beside(Path::new(LOG))? else {
+            return Ok(Vec::new());
+        };
+        let wrong = |error: &dyn std::fmt::Display| {
+            let path = self.roots.history.join(LOG);
+            let message = format!("{}: {error}", path.display());
+            StoreError::new(StoreErrorKind::Corrupt, message)
+        };
+        let mut lines = Backwards::new(&mut file).map_err(|error| wrong(&error))?;
+        let mut found = Vec::new();
+        while found.len() < limit
+            && let Some(line) = lines.next().map_err(|error| wrong(&error))?
+        {
+            let line: LogEntry = serde_json::from_slice(&line).map_err(|error| wrong(&error))?;
+            if before.is_none_or(|before| line.number < before) && filter.takes(&line) {
+                found.push(line);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads a definition and its labels again.
+    fn look_at(&self, kind: Kind, key: &Key) {
+        self.refresh(&[(kind, key.clone()), (Kind::Label, label_key(kind, key))]);
+    }
+}
+
+/// Whether an entry is of a file that could not be read. It holds nothing that could be kept.
+fn is_unreadable(entry: &Entry) -> bool {
+    entry.problem.is_some() && entry.text.is_empty()
+}
+
+/// Labels as they are stored in a file that people edit.
+fn label_text(labels: &Labels) -> Option<Arc<str>> {
+    if labels.0.is_empty() {
+        return None;
+    }
+    let text = serde_json::to_string_pretty(labels).unwrap_or_default();
+    Some((text + "\n").into())
+}
+
+impl History for FolderStore {
+    fn commit<'a>(&'a self, commit: &'a Commit) -> BoxFuture<'a, Result<Committed, StoreError>> {
+        let commit = commit.clone();
+        self.behind(move |folder| folder.commit(&commit))
+    }
+
+    fn observe<'a>(
+        &'a self,
+        kind: Kind,
+        keys: &'a [Key],
+        author: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Key, Version)>, StoreError>> {
+        let (keys, author) = (keys.to_vec(), author.to_owned());
+        self.behind(move |folder| folder.observe(kind, &keys, &author))
+    }
+
+    fn versions<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        before: Option<u64>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Version>, StoreError>> {
+        let key = key.clone();
+        self.behind(move |folder| Ok(folder.history(kind, &key)?.book.chain.below(before, limit)))
+    }
+
+    fn kept<'a>(
+        &'a self,
+        kind: Kind,
+        wanted: &'a [(Key, u64)],
+    ) -> BoxFuture<'a, Result<Vec<Option<Kept>>, StoreError>> {
+        let wanted = wanted.to_vec();
+        self.behind(move |folder| folder.kept(kind, &wanted))
+    }
+
+    fn find<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        digits: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Version>, StoreError>> {
+        let (key, digits) = (key.clone(), digits.to_owned());
+        self.behind(move |folder| Ok(folder.history(kind, &key)?.book.chain.find(&digits)))
+    }
+
+    fn relabel<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        moves: &'a [LabelMove],
+    ) -> BoxFuture<'a, Result<Labels, StoreError>> {
+        let (key, moves) = (key.clone(), moves.to_vec());
+        self.behind(move |folder| folder.relabel(kind, &key, &moves))
+    }
+
+    fn import<'a>(&'a self, import: &'a Import) -> BoxFuture<'a, Result<usize, StoreError>> {
+        let import = import.clone();
+        self.behind(move |folder| folder.import(&import))
+    }
+
+    fn collect<'a>(
+        &'a self,
+        kind: Kind,
+        key: &'a Key,
+        keep: usize,
+    ) -> BoxFuture<'a, Result<Vec<u64>, StoreError>> {
+        let key = key.clone();
+        self.behind(move |folder| folder.collect(kind, &key, keep))
+    }
+
+    fn keys(&self, kind: Kind) -> BoxFuture<'_, Result<Vec<Key>, StoreError>> {
+        self.behind(move |folder| folder.known_keys(kind))
+    }
+
+    fn note<'a>(&'a self, entry: &'a LogEntry) -> BoxFuture<'a, Result<(), StoreError>> {
+        let entry = entry.clone();
+        self.behind(move |folder| folder.note(&entry))
+    }
+
+    fn log<'a>(
+        &'a self,
+        filter: &'a LogFilter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<LogEntry>, StoreError>> {
+        let filter = filter.clone();
+        self.behind(move |folder| folder.log(&filter, before, limit))
+    }
+}
+
+impl FolderStore {
+    /// Does some work on files where it may block.
+    fn behind<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Folder) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
+        async move { in_background(&self.folder, work).await? }.boxed()
+    }
+}

@@ -1,0 +1,442 @@
+//! What a commit is about to do, written down before it is done.
+//!
+//! A definition, its history and its labels are files of their own. A process may be killed between
+//! any two of them; whoever is the next to write finishes what the plan says then, so that all of
+//! it is done or nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quillet_core::history::{Content, Kept, label_key};
+use quillet_core::store::{Key, Kind, StoreError};
+use serde::{Deserialize, Serialize};
+
+use super::place::Roots;
+use super::{Folder, scan, write};
+
+/// Where a plan is while it is not done.
+const PENDING: &str = ".pending";
+
+/// A change of one definition.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Plan {
+    /// As [`Kind::word`] says it.
+    pub(super) kind: String,
+    pub(super) key: Arc<str>,
+    /// New versions, oldest first; the definition becomes the last of them.
+    pub(super) versions: Vec<Kept>,
+    /// What the definition was.
+    pub(super) before: Option<Content>,
+    /// The text of the labels, as it was and as it becomes.
+    pub(super) labels: [Option<Arc<str>>; 2],
+}
+
+/// One change of files. Each can be done again, and does nothing then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The versions come first, so that no label and no definition is without its version.
+    Versions,
+    Definition,
+    Labels,
+    /// The plan is done.
+    Forget,
+}
+
+impl Step {
+    pub(super) const ALL: [Step; 4] =
+        [Step::Versions, Step::Definition, Step::Labels, Step::Forget];
+}
+
+impl Plan {
+    pub(super) fn at(&self) -> Option<(Kind, Key)> {
+        let mut kinds = Kind::ALL.into_iter().filter(|kind| kind.has_versions());
+        let kind = kinds.find(|kind| kind.word() == self.kind)?;
+        Some((kind, Key::new(self.key.clone())))
+    }
+
+    /// Whether it changes nothing that a line of the history would not say.
+    fn is_one_line(&self) -> bool {
+        let newest = self.versions.last();
+        let stays = newest.is_none_or(|newest| holds(newest, self.before.as_ref()));
+        stays && self.labels[0] == self.labels[1]
+    }
+
+    /// Whether what stands is what the plan found, what it makes of it, or a part of both: whatever
+    /// somebody else has written since is not touched.
+    fn is_between(&self, now: Option<&Content>, after: Option<&Content>) -> bool {
+        fn parts(content: Option<&Content>) -> [Option<&str>; 2] {
+            let beside = content.and_then(|content| content.companion.as_ref());
+            [
+                content.map(|content| &*content.text),
+                beside.map(|(_, text)| &**text),
+            ]
+        }
+        let (now, before, after) = (parts(now), parts(self.before.as_ref()), parts(after));
+        let known = now.iter().zip(before).zip(after);
+        known
+            .into_iter()
+            .all(|((now, before), after)| *now == before || *now == after)
+    }
+}
+
+impl Folder {
+    /// Does all that a plan says.
+    pub(super) fn carry_out(&self, plan: &Plan) -> Result<(), StoreError> {
+        if plan.is_one_line() {
+            return self.step(Step::Versions, plan);
+        }
+        self.write_down(plan)?;
+        Step::ALL
+            .into_iter()
+            .try_for_each(|step| self.step(step, plan))
+    }
+
+    /// What a database's definition holds is private, so the plan is.
+    pub(super) fn write_down(&self, plan: &Plan) -> Result<(), StoreError> {
+        let text = serde_json::to_string(plan).unwrap_or_default();
+        write::replace(&self.beside(Path::new(PENDING))?, &text, true)
+    }
+
+    /// Finishes what another process has begun and did not live to finish.
+    pub(super) fn finish(&self) -> Result<(), StoreError> {
+        let path = self.beside(Path::new(PENDING))?;
+        let Some(file) = self.open_beside(Path::new(PENDING))? else {
+            return Ok(());
+        };
+        let plan = serde_json::from_reader::<_, Plan>(std::io::BufReader::new(file));
+        let Ok(plan) = plan else {
+            // The machine stopped before it was on the disk, and so before anything was done.
+            tracing::warn!(path = %path.display(), "half a plan: left out");
+            return write::delete(&path).map(drop);
+        };
+        tracing::info!(
+            kind = plan.kind,
+            key = &*plan.key,
+            "a write that broke off is finished"
+        );
+        Step::ALL
+            .into_iter()
+            .try_for_each(|step| self.step(step, &plan))
+    }
+
+    pub(super) fn step(&self, step: Step, plan: &Plan) -> Result<(), StoreError> {
+        let Some((kind, key)) = plan.at() else {
+            return Ok(());
+        };
+        match step {
+            Step::Versions => self.set_versions(kind, &key, plan),
+            Step::Definition => self.set_definition(kind, &key, plan),
+            Step::Labels => self.set_labels(kind, &key, plan),
+            Step::Forget => write::delete(&self.beside(Path::new(PENDING))?).map(drop),
+        }
+    }
+
+    fn set_versions(&self, kind: Kind, key: &Key, plan: &Plan) -> Result<(), StoreError> {
+        let book = self.history(kind, key)?.book;
+        let last = book.chain.last();
+        let new = plan.versions.iter();
+        let new: Vec<Kept> = new
+            .filter(|kept| kept.version.number > last)
+            .cloned()
+            .collect();
+        self.add(kind, key, &book.lines(&new))
+    }
+
+    fn set_definition(&self, kind: Kind, key: &Key, plan: &Plan) -> Result<(), StoreError> {
+        let Some(newest) = plan.versions.last() else {
+            return Ok(());
+        };
+        if self.history(kind, key)?.book.chain.last() != newest.version.number {
+            return Ok(());
+        }
+        let after = newest.content.as_ref();
+        let claims = self.claims(kind, key)?;
+        let contents: Vec<Content> = claims.iter().map(|it| Content::of(&it.entry)).collect();
+        let now = contents.first();
+        if !plan.is_between(now, after) {
+            return Ok(());
+        }
+        if !holds(newest, now) {
+            put(&self.roots, kind, key, after, claims.first())?;
+        }
+        // The file that it was in, where a process was killed before it could remove it.
+        for (claim, content) in claims.iter().zip(&contents).skip(1) {
+            if Some(content) == plan.before.as_ref() && !holds(newest, Some(content)) {
+                write::remove(&claim.path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_labels(&self, kind: Kind, key: &Key, plan: &Plan) -> Result<(), StoreError> {
+        let [before, after] = &plan.labels;
+        // Somebody may have set them by hand since.
+        if before == after || self.label_text(kind, key)? != *before {
+            return Ok(());
+        }
+        self.put_labels(kind, key, after.as_deref())
+    }
+
+    /// Sets the labels of a definition.
+    pub(super) fn put_labels(
+        &self,
+        kind: Kind,
+        key: &Key,
+        text: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let place = label_key(kind, key);
+        let claims = self.claims(Kind::Label, &place)?;
+        let content = text.map(Content::new);
+        put(
+            &self.roots,
+            Kind::Label,
+            &place,
+            content.as_ref(),
+            claims.first(),
+        )
+    }
+}
+
+/// Whether a version is this.
+fn holds(kept: &Kept, now: Option<&Content>) -> bool {
+    match (&kept.content, now) {
+        (None, None) => true,
+        (Some(content), Some(now)) => content == now || kept.version.digest == now.digest(),
+        _ => false,
+    }
+}
+
+/// Sets an entry to what it is to hold, given the file that it is in.
+fn put(
+    roots: &Roots,
+    kind: Kind,
+    key: &Key,
+    content: Option<&Content>,
+    before: Option<&scan::Document>,
+) -> Result<(), StoreError> {
+    let before = before.map(|document| &*document.path);
+    match (content, before) {
+        (Some(content), before) => write::write(roots, kind, key, content, before),
+        (None, Some(before)) => write::remove(before).map(drop),
+        (None, None) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use quillet_core::history::{Commit, STORE};
+    use quillet_test_support::TempDir;
+
+    use super::*;
+    use crate::StoreOptions;
+
+    /// A definition before and after a commit.
+    struct Case {
+        name: &'static str,
+        before: Option<Content>,
+        after: Option<Content>,
+    }
+
+    fn file(name: &str, text: &str, config: Option<&str>) -> Option<Content> {
+        Some(Content {
+            text: text.into(),
+            file: name.into(),
+            companion: config.map(|text| ("config.json".into(), text.into())),
+        })
+    }
+
+    fn cases() -> Vec<Case> {
+        let json = |text: &str| Some(Content::new(format!("{{\"prompt\":\"{text}\"}}")));
+        let case = |name, before, after| Case {
+            name,
+            before,
+            after,
+        };
+        let function = |text, config| file("skprompt.txt", text, Some(config));
+        vec![
+            case("new", None, json("new")),
+            case("changed", json("old"), json("new")),
+            case("removed", json("old"), None),
+            case("to a file", json("old"), file("a.prompt", "new", None)),
+            case("to JSON", file("a.prompt", "old", None), json("new")),
+            // The file of before has the name that wins.
+            case("to YAML", json("old"), file("a.yaml", "a: [", None)),
+            case(
+                "function",
+                function("old", "{\"a\":1}"),
+                function("new", "{\"a\":2}"),
+            ),
+            case("from a function", function("old", "{}"), json("new")),
+            case("to a function", json("old"), function("new", "{}")),
+            case("function removed", function("old", "{}"), None),
+        ]
+    }
+
+    fn folder(dir: &TempDir) -> Arc<Folder> {
+        Folder::open(&dir.path().join("store"), &StoreOptions::default()).unwrap()
+    }
+
+    fn key() -> Key {
+        Key::new("a:b")
+    }
+
+    fn commit(content: Option<Content>, label: Option<&str>) -> Commit {
+        Commit {
+            labels: label.map(str::to_owned).into_iter().collect(),
+            ..Commit::new(Kind::Prompt, key(), content, "ada")
+        }
+    }
+
+    /// The folder as a process left it that was killed after some steps of a commit.
+    fn killed(case: &Case, steps: usize) -> TempDir {
+        let dir = TempDir::new();
+        fs::create_dir(dir.path().join("store")).unwrap();
+        let folder = folder(&dir);
+        if case.before.is_some() {
+            let before = commit(case.before.clone(), Some("old"));
+            folder.commit(&before).unwrap();
+        }
+        let label = case.after.is_some().then_some("production");
+        place_root(&folder);
+        let (plan, _) = folder.planned(&commit(case.after.clone(), label)).unwrap();
+        assert!(!plan.is_one_line(), "{}", case.name);
+        folder.write_down(&plan).unwrap();
+        for step in &Step::ALL[..steps] {
+            folder.step(*step, &plan).unwrap();
+        }
+        dir
+    }
+
+    fn place_root(folder: &Folder) {
+        folder.alone(true, || Ok(())).unwrap();
+    }
+
+    fn labels_are_sound(folder: &Folder, name: &str) {
+        let text = folder.label_text(Kind::Prompt, &key()).unwrap();
+        let text = text.as_deref().unwrap_or("{}");
+        let labels = quillet_core::history::Labels::parse(text).unwrap();
+        let book = folder.history(Kind::Prompt, &key()).unwrap().book;
+        for number in labels.0.values().flat_map(|target| target.numbers()) {
+            assert!(book.chain.points_at(number), "{name}: {text}");
+        }
+    }
+
+    fn digests(folder: &Folder) -> Vec<(String, bool)> {
+        let book = folder.history(Kind::Prompt, &key()).unwrap().book;
+        let versions = book.chain.versions();
+        versions
+            .map(|version| (version.digest.to_string(), version.removed))
+            .collect()
+    }
+
+    #[test]
+    fn what_broke_off_is_finished_wherever_it_did() {
+        for case in &cases() {
+            for steps in 0..Step::ALL.len() {
+                let name = format!("{} after {steps} steps", case.name);
+                let dir = killed(case, steps);
+                labels_are_sound(&folder(&dir), &name);
+
+                // The next writer may be of another kind.
+                let other = folder(&dir);
+                let keys = [key()];
+                if steps % 2 == 0 {
+                    other.finish_at_last();
+                }
+                let new = other.observe(Kind::Prompt, &keys, STORE).unwrap();
+                assert_eq!(new, [], "{name}");
+                labels_are_sound(&other, &name);
+                let pending = dir.path().join("store.history/.pending");
+                assert!(steps == 3 || !pending.exists(), "{name}");
+
+                let now = other.standing(Kind::Prompt, &key()).unwrap();
+                let digest = |content: &Content| content.digest();
+                assert_eq!(
+                    now.as_ref().map(digest),
+                    case.after.as_ref().map(digest),
+                    "{name}"
+                );
+                let claims = other.claims(Kind::Prompt, &key()).unwrap();
+                assert!(claims.len() <= 1, "{name}: {claims:?}");
+                let versions = digests(&other);
+                let expected = 1 + usize::from(case.before.is_some());
+                assert_eq!(versions.len(), expected, "{name}");
+                assert_eq!(versions[expected - 1].1, case.after.is_none(), "{name}");
+                let labels = other.label_text(Kind::Prompt, &key()).unwrap();
+                let is_labelled = labels.is_some_and(|text| text.contains("production"));
+                assert_eq!(is_labelled, case.after.is_some(), "{name}");
+
+                let next = commit(Some(Content::new("{}")), None);
+                let done = other.commit(&next).unwrap();
+                assert_eq!(done.version.number as usize, expected + 1, "{name}");
+                assert!(!pending.exists(), "{name}");
+            }
+        }
+    }
+
+    /// What somebody writes after the crash is theirs, and a version.
+    #[test]
+    fn what_others_wrote_since_is_not_touched() {
+        for case in &cases() {
+            for steps in 0..Step::ALL.len() {
+                let name = format!("{} after {steps} steps", case.name);
+                let dir = killed(case, steps);
+                let path = dir.path().join("store/prompts/a");
+                fs::create_dir_all(&path).unwrap();
+                for stale in [
+                    "b.json",
+                    "b.prompt",
+                    "b.yaml",
+                    "b/config.json",
+                    "b/skprompt.txt",
+                ] {
+                    let _ = fs::remove_file(path.join(stale));
+                }
+                let mine = "{\"prompt\":\"mine\"}";
+                fs::write(path.join("b.json"), mine).unwrap();
+                let folder = folder(&dir);
+                folder.finish_at_last();
+                let text = fs::read_to_string(path.join("b.json")).unwrap();
+                assert_eq!(text, mine, "{name}");
+                let keys = [key()];
+                let new = folder.observe(Kind::Prompt, &keys, STORE).unwrap();
+                assert_eq!(new.len(), 1, "{name}");
+                assert_eq!(new[0].1.digest, Content::new(mine).digest(), "{name}");
+                let expected = 2 + usize::from(case.before.is_some());
+                assert_eq!(digests(&folder).len(), expected, "{name}");
+            }
+        }
+    }
+
+    /// The two files of a function cannot be written at once.
+    #[test]
+    fn half_a_function_is_finished() {
+        let cases = cases();
+        let case = cases.iter().find(|case| case.name == "function").unwrap();
+        let dir = killed(case, 1);
+        let function = dir.path().join("store/prompts/a/b");
+        fs::write(function.join("config.json"), "{\"a\":2}").unwrap();
+        let folder = folder(&dir);
+        folder.finish_at_last();
+        let text = fs::read_to_string(function.join("skprompt.txt")).unwrap();
+        assert_eq!(text, "new");
+        assert_eq!(digests(&folder).len(), 2);
+    }
+
+    #[test]
+    fn half_a_plan_is_left_out() {
+        let cases = cases();
+        let dir = killed(&cases[1], 0);
+        let pending = dir.path().join("store.history/.pending");
+        let whole = fs::read(&pending).unwrap();
+        for bytes in [0, 1, whole.len() / 2, whole.len() - 1] {
+            fs::write(&pending, &whole[..bytes]).unwrap();
+            let folder = folder(&dir);
+            folder.finish_at_last();
+            assert!(!pending.exists());
+            assert_eq!(digests(&folder).len(), 1, "{bytes} bytes");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Writing and removing the files of entries.
+
+use std::borrow::Cow;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use quillet_core::history::Content;
+use quillet_core::store::{Key, Kind, StoreError};
+
+use super::document::{self, FOLDER_CONFIG, FOLDER_TEXT};
+use super::place::{self, Roots, refused};
+
+/// Writes an entry beside its place and renames, so that no reader sees half a file. A file of
+/// another form (YAML, a bare template) makes way for the new one.
+///
+/// `before` is the file that it was in.
+///
+/// # Errors
+/// `Refused` for a key that is no path, a file name whose ending says nothing here, and where the
+/// system refuses.
+pub(crate) fn write(
+    roots: &Roots,
+    kind: Kind,
+    key: &Key,
+    content: &Content,
+    before: Option<&Path>,
+) -> Result<(), StoreError> {
+    let relative = place::path_of(kind, key)?;
+    let root = roots.of(kind);
+    if kind == Kind::Label {
+        place::make_root(root)?;
+    }
+    let private = kind == Kind::Database;
+    let path = if is_function(kind, content) {
+        let folder = place::make_folders(root, &relative)?;
+        let config = folder.join(FOLDER_CONFIG);
+        match &content.companion {
+            Some((_, text)) => replace(&config, text, private)?,
+            None => delete(&config).map(drop)?,
+        }
+        let path = folder.join(FOLDER_TEXT);
+        replace(&path, &content.text, private)?;
+        path
+    } else {
+        let (ending, text) = form(kind, key, content)?;
+        let parent = relative.parent().unwrap_or(Path::new(""));
+        let parent = place::make_folders(root, parent)?;
+        let stem = relative.file_name().unwrap_or_default().to_string_lossy();
+        let path = parent.join(format!("{stem}{ending}"));
+        replace(&path, &text, private)?;
+        path
+    };
+    match before {
+        Some(before) if before != path => remove(before).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// Removes the file of an entry, and what belongs to it; `false` if there was none.
+///
+/// # Errors
+/// `Refused` where the system refuses.
+pub(crate) fn remove(path: &Path) -> Result<bool, StoreError> {
+    if path.file_name() != Some(FOLDER_TEXT.as_ref()) {
+        return delete(path);
+    }
+    // Alone, it would be a prompt of its own.
+    delete(&path.with_file_name(FOLDER_CONFIG))?;
+    let removed = delete(path);
+    if let Some(folder) = path.parent() {
+        // Other files may be in it.
+        let _ = fs::remove_dir(folder);
+    }
+    removed
+}
+
+/// Whether this is a prompt that is a folder.
+fn is_function(kind: Kind, content: &Content) -> bool {
+    let is_one = content.companion.is_some() || &*content.file == FOLDER_TEXT;
+    kind == Kind::Prompt && is_one
+}
+
+/// How the file of an entry ends, and what is in it. Of the name that a version has, only the
+/// ending counts: the rest follows the key.
+fn form<'a>(
+    kind: Kind,
+    key: &Key,
+    content: &'a Content,
+) -> Result<(Cow<'a, str>, Cow<'a, str>), StoreError> {
+    let (file, text) = (&*content.file, &*content.text);
+    if file.is_empty() {
+        let (ending, text) = document::written(kind, text);
+        return Ok((Cow::Borrowed(ending), text));
+    }
+    let Some((stem, _)) = document::form_of(kind, file) else {
+        let name = kind.name();
+        return Err(refused(format!(
+            "{key}: it is in a file {file:?}, and no {name} in a folder ends so"
+        )));
+    };
+    let ending = file.get(stem.len()..).unwrap_or_default();
+    Ok((Cow::Borrowed(ending), Cow::Borrowed(text)))
+}
+
+/// Sets a file to a text, for all readers at once.
+///
+/// # Errors
+/// `Refused` where the system refuses.
+pub(crate) fn replace(path: &Path, text: &str, private: bool) -> Result<(), StoreError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(format!(".{name}.new"));
+    let made = make_file(&temporary, text, private);
+    let placed = made.and_then(|()| fs::rename(&temporary, path));
+    placed.map_err(|error| refused(format!("{}: {error}", path.display())))
+}
+
+/// Makes a file that is not there yet: what a stopped process or somebody else has left in
+/// its place is not written to. The addresses of databases hold passwords, so that their
+/// files are private, for their owner only.
+fn make_file(path: &Path, content: &str, private: bool) -> io::Result<()> {
+    delete(path).map_err(io::Error::other)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    make_private(&mut options, private);
+    options.open(path)?.write_all(content.as_bytes())
+}
+
+/// Has a file that is made be readable by its owner only.
+pub(crate) fn make_private(options: &mut OpenOptions, private: bool) {
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = (options, private);
+}
+
+/// Removes a file; `false` if there was none.
+///
+/// # Errors
+/// `Refused` where the system refuses.
+pub(crate) fn delete(path: &Path) -> Result<bool, StoreError> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(refused(format!("{}: {error}", path.display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quillet_core::store::StoreErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn names_of_files_say_how_they_are_read() {
+        let content = |file: &str, text: &str| Content {
+            text: text.into(),
+            file: file.into(),
+            companion: None,
+        };
+        let script = r#"{"format":"script","source":"user: hi\n"}"#;
+        for (kind, file, text, ending, written) in [
+            (Kind::Prompt, "", "{}", ".json", "{}"),
+            (Kind::Prompt, "", script, ".ai.yaml", "user: hi\n"),
+            (Kind::Prompt, "a.prompt", "Hi", ".prompt", "Hi"),
+            (Kind::Prompt, "a.b.prompty", "Hi", ".prompty", "Hi"),
+            (Kind::Prompt, "../../x.yaml", "a: 1", ".yaml", "a: 1"),
+            (Kind::Tool, "a.yml", "a: [", ".yml", "a: ["),
+        ] {
+            let content = content(file, text);
+            let (found, is) = form(kind, &Key::new("k"), &content).unwrap();
+            assert_eq!((&*found, &*is), (ending, written), "{file}");
+        }
+        for (kind, file) in [
+            (Kind::Prompt, "a.md"),
+            (Kind::Prompt, ".prompt"),
+            (Kind::Prompt, "a.prompt/../../x"),
+            (Kind::Tool, "a.prompt"),
+        ] {
+            let error = form(kind, &Key::new("k"), &content(file, "Hi")).unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Refused, "{file}");
+        }
+    }
+}

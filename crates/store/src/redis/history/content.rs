@@ -1,0 +1,65 @@
+//! What versions hold, as it is stored: JSON, deflated where that is worth it.
+
+use quillet_core::history::Content;
+use quillet_core::store::{StoreError, StoreErrorKind};
+
+use super::super::fault::corrupt;
+use super::super::pack;
+
+/// Shorter contents stay as they are: packed they would hardly take less.
+const WORTH_PACKING: usize = 256;
+/// Longer ones take so long to pack that other requests would wait.
+const LONG: usize = 64 << 10;
+/// What deflated contents begin with; JSON begins with a brace.
+const DEFLATED: u8 = 0;
+/// How much longer than its texts a content may be: JSON writes a control character in six.
+const LONGEST_ESCAPE: usize = 6;
+/// Room for the names of its members.
+const MEMBERS: usize = 1024;
+
+pub(crate) async fn packed(content: &Content) -> Result<Vec<u8>, StoreError> {
+    let json = serde_json::to_vec(content);
+    let json = json.map_err(|error| StoreError::new(StoreErrorKind::Refused, error.to_string()))?;
+    if json.len() < WORTH_PACKING {
+        return Ok(json);
+    }
+    let mut packed = if json.len() < LONG {
+        pack::packed(&json)?
+    } else {
+        pack::in_background(move || pack::packed(&json)).await??
+    };
+    packed.insert(0, DEFLATED);
+    Ok(packed)
+}
+
+/// `longest` is how many bytes the texts of a content may have (`max_value_bytes`).
+pub(crate) async fn unpacked(
+    history: &str,
+    stored: Vec<u8>,
+    longest: usize,
+) -> Result<Content, StoreError> {
+    let most = longest
+        .saturating_mul(LONGEST_ESCAPE)
+        .saturating_add(MEMBERS);
+    let name = history.to_owned();
+    let json = match stored.split_first() {
+        Some((&DEFLATED, rest)) => {
+            let rest = rest.to_vec();
+            let is_long = rest.len() > LONG;
+            let unpack = move || pack::unpacked(&name, &rest, most, "max_value_bytes");
+            if is_long {
+                pack::in_background(unpack).await??
+            } else {
+                unpack()?
+            }
+        }
+        _ => stored,
+    };
+    let content = serde_json::from_slice(&json);
+    content.map_err(|error| {
+        corrupt(
+            history,
+            &format!("it holds something that is no content: {error}"),
+        )
+    })
+}

@@ -1,0 +1,275 @@
+//! The one script through which histories are read and changed.
+//!
+//! It is asked with the state that the asker knows, and a change to it. If the state is still that,
+//! the change is made, all of it; if not, the answer is the state that there is, and nothing was
+//! done. So whoever changes something works out the change in Rust, at leisure, and is alone with
+//! it all the same. An asker that knows no state yet gets it in this way, too.
+//!
+//! A history is one hash. `numbers` says which versions there are, `v<number>` is a version as
+//! JSON, `t<digest>` what versions of that digest hold, `r<digest>` how many of them there are, and
+//! `stamp` the SHA-1 of the stored text that the newest version was made of. It tells in one look,
+//! without reading the text, whether somebody else has written since.
+
+use std::sync::Arc;
+
+use quillet_core::history::{Content, Digest, Kept, Version};
+use quillet_core::store::StoreError;
+use redis::Value;
+
+use super::super::fault::{self, corrupt};
+use super::super::layout::Names;
+use super::super::ring::Request;
+use super::super::script::{list, script, text};
+use super::super::settings::Settings;
+use super::ask::refused;
+use super::content;
+use super::numbers::Numbers;
+
+/// KEYS: definition, history, labels. ARGV: most bytes of a text that is wanted, the state that is
+/// known, what the definition becomes, what the labels become, `1` for a new stamp, numbers, how
+/// many versions are added, for each of them number, JSON, digest and content, and the numbers of
+/// those that go. A text that is set stands behind `=`; `-` is for what is removed, nothing for
+/// what stays.
+///
+/// Redis does not take back what a script has done before an error. After the first write none is
+/// left but a user who may run some of the commands only; the order is such that even he leaves
+/// no label without its version, and nothing worse than a definition that nobody has seen yet.
+const EXCHANGE: &str = "
+local function read(key)
+  local text = redis.pcall('GET', key)
+  if type(text) ~= 'table' then return text, text and redis.sha1hex(text) or '' end
+  if not string.find(text.err, 'WRONGTYPE', 1, true) then redis.call('GET', key) end
+  return false, '!'
+end
+local history = KEYS[2]
+local text, stamp = read(KEYS[1])
+local labels, pointed = read(KEYS[3])
+local seen, numbers = unpack(redis.call('HMGET', history, 'stamp', 'numbers'))
+local state = table.concat({stamp, pointed, seen or '', numbers or ''}, ' ')
+if state ~= ARGV[2] then
+  if text and (stamp == seen or #text > tonumber(ARGV[1])) then text = false end
+  local last = string.match(numbers or '', '%d+$')
+  return {state, text, last and redis.call('HGET', history, 'v' .. last) or false, labels}
+end
+local function put(key, change)
+  if change == '-' then redis.call('DEL', key)
+  elseif change ~= '' then redis.call('SET', key, string.sub(change, 2)) end
+end
+put(KEYS[1], ARGV[3])
+local rest = 8 + 4 * ARGV[7]
+for i = 8, rest - 1, 4 do
+  local number, version, digest, content = unpack(ARGV, i, i + 3)
+  redis.call('HSET', history, 'v' .. number, version)
+  if digest ~= '' then redis.call('HINCRBY', history, 'r' .. digest, 1) end
+  if content ~= '' then redis.call('HSETNX', history, 't' .. digest, content) end
+end
+if ARGV[6] ~= '' then redis.call('HSET', history, 'numbers', ARGV[6]) end
+if ARGV[5] == '1' then
+  local _, now = read(KEYS[1])
+  redis.call('HSET', history, 'stamp', now)
+end
+put(KEYS[3], ARGV[4])
+for i = rest, #ARGV do
+  local old = redis.call('HGET', history, 'v' .. ARGV[i]) or ''
+  redis.call('HDEL', history, 'v' .. ARGV[i])
+  local digest = string.match(old, '\"digest\":\"(%x+)\"')
+  local is_gone = string.find(old, '\"removed\":true', 1, true)
+  if digest and not is_gone and redis.call('HINCRBY', history, 'r' .. digest, -1) < 1 then
+    redis.call('HDEL', history, 'r' .. digest, 't' .. digest)
+  end
+end
+return 1";
+
+/// KEYS: definition, history. Whether the newest version is what stands under the key: a short
+/// script for many definitions, of which few are another.
+const IS_KNOWN: &str = "
+local text = redis.pcall('GET', KEYS[1])
+if type(text) == 'table' then return 0 end
+local stamp = text and redis.sha1hex(text) or ''
+return redis.call('HGET', KEYS[2], 'stamp') == stamp and 1 or 0";
+
+/// What stands under the key of a definition.
+#[derive(Clone, Debug)]
+pub(crate) enum Now {
+    /// Nothing.
+    Nothing,
+    /// What the newest version holds.
+    Head,
+    /// A text that somebody else has written, and its digest.
+    Other(Content, Digest),
+    /// Something that is no text, or too long to be read.
+    Broken,
+}
+
+/// All that a change of one definition needs to know.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// As the script says it.
+    known: String,
+    pub(crate) now: Now,
+    /// Whether the stamp is that of what stands under the key.
+    pub(crate) is_stamped: bool,
+    pub(crate) numbers: Numbers,
+    /// The newest version.
+    pub(crate) head: Option<Version>,
+    /// As they are stored; an empty text for what is none.
+    pub(crate) labels: Option<String>,
+}
+
+/// What becomes of a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Put {
+    /// It stays as it is.
+    #[default]
+    Keep,
+    Set(Arc<str>),
+    Remove,
+}
+
+/// What is to be done to one definition, all of it or nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Change {
+    pub(crate) definition: Put,
+    pub(crate) labels: Put,
+    /// Whether the stamp becomes that of what stands under the key once this is done.
+    pub(crate) stamp: bool,
+    /// Which versions there are then.
+    pub(crate) numbers: Numbers,
+    pub(crate) added: Vec<Kept>,
+    pub(crate) dropped: Vec<u64>,
+}
+
+/// Asks for the state.
+pub(crate) fn look(settings: &Settings, names: &Names) -> Request {
+    let most = settings.max_value_bytes.to_string();
+    script(EXCHANGE, &keys(names), &[most.as_str(), ""])
+}
+
+/// Asks whether nobody has written since the newest version.
+pub(crate) fn is_known(names: &Names) -> Request {
+    let none: [&str; 0] = [];
+    script(IS_KNOWN, &[&names.definition, &names.history], &none)
+}
+
+/// Changes what is still in this state.
+pub(crate) async fn write(
+    settings: &Settings,
+    names: &Names,
+    state: &State,
+    change: &Change,
+) -> Result<Request, StoreError> {
+    let stamp = if change.stamp { "1" } else { "" };
+    let mut arguments: Vec<Vec<u8>> = vec![
+        settings.max_value_bytes.to_string().into(),
+        state.known.clone().into(),
+        change.definition.argument(),
+        change.labels.argument(),
+        stamp.into(),
+        change.numbers.to_string().into(),
+        change.added.len().to_string().into(),
+    ];
+    for Kept { version, content } in &change.added {
+        let digest = if version.removed {
+            String::new()
+        } else {
+            version.digest.to_string()
+        };
+        let content = match content {
+            Some(content) => content::packed(content).await?,
+            None => Vec::new(),
+        };
+        let json =
+            serde_json::to_vec(version).map_err(|error| fault::unavailable(error.to_string()))?;
+        arguments.extend([
+            version.number.to_string().into(),
+            json,
+            digest.into(),
+            content,
+        ]);
+    }
+    let dropped = change.dropped.iter();
+    arguments.extend(dropped.map(|number| number.to_string().into_bytes()));
+    Ok(script(EXCHANGE, &keys(names), &arguments))
+}
+
+fn keys(names: &Names) -> [&str; 3] {
+    [&names.definition, &names.history, &names.labels]
+}
+
+impl Put {
+    fn argument(&self) -> Vec<u8> {
+        match self {
+            Put::Keep => Vec::new(),
+            Put::Remove => b"-".to_vec(),
+            Put::Set(text) => [b"=", text.as_bytes()].concat(),
+        }
+    }
+}
+
+impl State {
+    /// The digest of what stands under the key.
+    pub(crate) fn digest(&self) -> Option<Digest> {
+        match &self.now {
+            Now::Nothing | Now::Broken => None,
+            Now::Head => self.head.as_ref().map(|head| head.digest),
+            Now::Other(_, digest) => Some(*digest),
+        }
+    }
+
+    /// The state in an answer of the script; `None` if the change was made.
+    pub(crate) fn of(names: &Names, reply: Value) -> Result<Option<Self>, StoreError> {
+        let reply = match reply {
+            Value::Int(_) => return Ok(None),
+            Value::ServerError(error) => return Err(refused(&names.history, &error)),
+            reply => list(reply),
+        };
+        let wrong = |what: &str| corrupt(&names.history, what);
+        let Ok([known, now, head, labels]) = <[Value; 4]>::try_from(reply) else {
+            return Err(wrong("the script gave no state"));
+        };
+        let known = text(known).unwrap_or_default();
+        let [stamp, pointed, seen, numbers] = known.split(' ').collect::<Vec<_>>()[..] else {
+            return Err(wrong("the script gave no state"));
+        };
+        let numbers = Numbers::parse(numbers);
+        let numbers = numbers.ok_or_else(|| wrong("its field numbers holds none"))?;
+        let head = version(&names.history, &head)?;
+        if head.as_ref().map(|head| head.number) != numbers.last() {
+            return Err(wrong("its newest version is missing"));
+        }
+        let now = match (stamp, text(now)) {
+            ("", _) => Now::Nothing,
+            (_, Some(text)) => {
+                let content = Content::new(text);
+                let digest = content.digest();
+                Now::Other(content, digest)
+            }
+            _ if stamp == seen && stamp != "!" && head.is_some() => Now::Head,
+            _ => Now::Broken,
+        };
+        let are_there = !pointed.is_empty();
+        Ok(Some(State {
+            now,
+            is_stamped: stamp == seen,
+            numbers,
+            head,
+            labels: are_there.then(|| text(labels).unwrap_or_default()),
+            known,
+        }))
+    }
+}
+
+/// A version as it is stored; `None` where there is none.
+pub(crate) fn version(history: &str, value: &Value) -> Result<Option<Version>, StoreError> {
+    let Value::BulkString(bytes) = value else {
+        return Ok(None);
+    };
+    let version = serde_json::from_slice(bytes);
+    let version = version.map_err(|error| {
+        corrupt(
+            history,
+            &format!("it holds something that is no version: {error}"),
+        )
+    })?;
+    Ok(Some(version))
+}

@@ -1,0 +1,157 @@
+//! What is to be changed, given the state of a definition. Nothing here asks Redis.
+
+use quillet_core::history::{Commit, Committed, Content, Expect, Kept, Labels, STORE, Version};
+use quillet_core::store::{Key, StoreError, StoreErrorKind};
+
+use super::exchange::{Change, Now, Put, State};
+use crate::history::chain::{expected, next, nothing};
+use crate::history::{committed, stored};
+
+/// A change that is being worked out.
+struct Draft {
+    head: Option<Version>,
+    change: Change,
+}
+
+impl Draft {
+    fn of(state: &State) -> Self {
+        Draft {
+            head: state.head.clone(),
+            change: Change {
+                numbers: state.numbers.clone(),
+                ..Change::default()
+            },
+        }
+    }
+
+    fn add(&mut self, kept: Kept) {
+        self.change.numbers.push(kept.version.number);
+        self.head = Some(kept.version.clone());
+        self.change.added.push(kept);
+    }
+
+    fn push(&mut self, content: Option<Content>, author: &str, message: &str) {
+        let version = next(self.head.as_ref(), content.as_ref(), author, message);
+        self.add(Kept { version, content });
+    }
+
+    /// Takes note of what stands in the store. The same definition with other white space is no
+    /// version, and what is no text cannot be one.
+    fn see(&mut self, state: &State, author: &str) {
+        let head = self.head.as_ref().filter(|head| !head.removed);
+        match &state.now {
+            Now::Nothing if head.is_some() => self.push(None, author, ""),
+            Now::Other(content, digest) if head.is_none_or(|head| head.digest != *digest) => {
+                self.push(Some(content.clone()), author, "");
+            }
+            _ => {}
+        }
+        let is_new = !state.is_stamped && !matches!(state.now, Now::Broken);
+        self.change.stamp = self.head.is_some() && is_new;
+    }
+
+    fn point(&mut self, state: &State, labels: &Labels) {
+        let now = (!labels.0.is_empty()).then(|| labels.to_text());
+        self.change.labels = match now {
+            now if now == state.labels => Put::Keep,
+            Some(text) => Put::Set(text.into()),
+            None => Put::Remove,
+        };
+    }
+
+    /// Drops all but the newest `keep` and those that labels name.
+    fn bound(&mut self, keep: usize, labels: &Labels) {
+        let old = self.change.numbers.below(None).skip(keep.max(1));
+        self.change.dropped = old.filter(|number| !labels.name(*number)).collect();
+        for number in &self.change.dropped {
+            self.change.numbers.remove(*number);
+        }
+    }
+}
+
+/// Keeps what stands in the store as a version; `None` where there is nothing to be done.
+pub(crate) fn observe(state: &State, key: &Key, author: &str, keep: usize) -> Option<Change> {
+    let mut draft = Draft::of(state);
+    draft.see(state, author);
+    // Nothing is dropped while nobody knows what broken labels name.
+    if let Ok(labels) = stored(key, state.labels.as_deref()) {
+        draft.bound(keep, &labels);
+    }
+    let is_new = draft.change.stamp || !draft.change.added.is_empty();
+    is_new.then_some(draft.change)
+}
+
+/// Writes a definition, keeps it as a version and moves labels to it.
+pub(crate) fn commit(
+    state: &State,
+    commit: &Commit,
+    keep: usize,
+) -> Result<(Change, Committed), StoreError> {
+    let is_broken = matches!(state.now, Now::Broken);
+    let is = state.digest();
+    if is_broken && commit.expect != Expect::Anything {
+        let message = format!("{}: what stands there is no text now", commit.key.id());
+        return Err(StoreError::new(StoreErrorKind::Conflict, message));
+    }
+    expected(state.head.as_ref(), is, commit)?;
+    let mut draft = Draft::of(state);
+    draft.see(state, STORE);
+    let same = match (&commit.content, is) {
+        (None, None) => !is_broken,
+        (Some(wanted), Some(is)) => !commit.always && wanted.digest() == is,
+        _ => false,
+    };
+    if !same {
+        draft.push(commit.content.clone(), &commit.author, &commit.message);
+    }
+    let version = draft.head.clone().ok_or_else(|| nothing(&commit.key))?;
+    let labels = committed(commit, state.labels.as_deref(), version.number)?;
+    draft.change.definition = match &commit.content {
+        Some(content) => Put::Set(content.text.clone()),
+        None => Put::Remove,
+    };
+    draft.change.stamp = true;
+    draft.point(state, &labels);
+    draft.bound(keep, &labels);
+    let done = Committed {
+        version,
+        is_new: !same,
+        labels,
+    };
+    Ok((draft.change, done))
+}
+
+/// Changes nothing.
+pub(crate) fn nothing_new(state: &State) -> Change {
+    Draft::of(state).change
+}
+
+/// Makes these the labels.
+pub(crate) fn relabel(state: &State, labels: &Labels) -> Change {
+    let mut draft = Draft::of(state);
+    draft.point(state, labels);
+    draft.change
+}
+
+/// Drops old versions.
+pub(crate) fn collect(state: &State, key: &Key, keep: usize) -> Result<Change, StoreError> {
+    let mut draft = Draft::of(state);
+    draft.bound(keep, &stored(key, state.labels.as_deref())?);
+    Ok(draft.change)
+}
+
+/// Adds versions that were kept elsewhere, behind what stands in the store.
+pub(crate) fn import(state: &State, added: Vec<Kept>, labels: &Labels) -> Change {
+    let mut draft = Draft::of(state);
+    let newest = added.last().map(|kept| kept.content.clone());
+    let newest_is_written = newest.is_some();
+    added.into_iter().for_each(|kept| draft.add(kept));
+    draft.change.definition = match newest {
+        None => Put::Keep,
+        Some(None) => Put::Remove,
+        Some(Some(content)) => Put::Set(content.text),
+    };
+    draft.change.stamp = newest_is_written;
+    draft.point(state, labels);
+    draft.change
+}

@@ -1,0 +1,153 @@
+//! Reading versions, which never change: no script has to see them and the definition at once.
+
+use quillet_core::history::{Kept, Version};
+use quillet_core::store::{Key, Kind, StoreError};
+use redis::Value;
+
+use super::super::client::Client;
+use super::super::fault::corrupt;
+use super::super::layout::Layout;
+use super::super::read::{self, with_name};
+use super::super::ring::Request;
+use super::super::script::{list, script, text};
+use super::ask::{ask, refused};
+use super::content;
+use super::exchange::version;
+use super::numbers::Numbers;
+
+/// Versions that one command reads.
+const PAGE: usize = 1000;
+
+/// KEYS: history. ARGV: number. Gives the version and what it holds. In JSON a quotation mark that
+/// belongs to a text stands behind a backslash, so what is found is the digest.
+const KEPT: &str = "
+local version = redis.call('HGET', KEYS[1], 'v' .. ARGV[1])
+if not version then return {} end
+local digest = string.match(version, '\"digest\":\"(%x+)\"') or ''
+return {version, redis.call('HGET', KEYS[1], 't' .. digest)}";
+
+fn fields(command: &str, history: &str, fields: &[String]) -> Request {
+    let mut command = with_name(command, history);
+    command.arg(fields);
+    Request {
+        name: history.to_owned(),
+        command,
+    }
+}
+
+async fn numbers(client: &Client, history: &str) -> Result<Numbers, StoreError> {
+    let request = fields("HGET", history, &["numbers".to_owned()]);
+    let reply = ask(client, history, request).await?;
+    let numbers = Numbers::parse(&text(reply).unwrap_or_default());
+    numbers.ok_or_else(|| corrupt(history, "its field numbers holds none"))
+}
+
+/// The versions of these numbers, in their order. One that is not there is left out.
+pub(super) async fn numbered(
+    client: &Client,
+    history: &str,
+    numbers: &[u64],
+) -> Result<Vec<Version>, StoreError> {
+    let mut found = Vec::new();
+    for page in numbers.chunks(PAGE) {
+        let names: Vec<String> = page.iter().map(|number| format!("v{number}")).collect();
+        let values = list(ask(client, history, fields("HMGET", history, &names)).await?);
+        for value in &values {
+            found.extend(version(history, value)?);
+        }
+    }
+    Ok(found)
+}
+
+pub(super) async fn below(
+    client: &Client,
+    kind: Kind,
+    key: &Key,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<Vec<Version>, StoreError> {
+    let history = client.settings.layout.history(kind, key);
+    let numbers = numbers(client, &history).await?;
+    let mut older = numbers.below(before);
+    let mut found = Vec::new();
+    // Some may have been collected meanwhile; a short page would say that there are no more.
+    while found.len() < limit {
+        let most = PAGE.min(limit - found.len());
+        let page: Vec<u64> = older.by_ref().take(most).collect();
+        if page.is_empty() {
+            break;
+        }
+        found.extend(numbered(client, &history, &page).await?);
+    }
+    Ok(found)
+}
+
+pub(super) async fn find(
+    client: &Client,
+    kind: Kind,
+    key: &Key,
+    digits: &str,
+) -> Result<Option<Version>, StoreError> {
+    let mut before = None;
+    loop {
+        let page = below(client, kind, key, before, PAGE).await?;
+        let Some(last) = page.last() else {
+            return Ok(None);
+        };
+        before = Some(last.number);
+        let begins = |one: &Version| !one.removed && one.digest.to_string().starts_with(digits);
+        if let Some(found) = page.into_iter().find(begins) {
+            return Ok(Some(found));
+        }
+    }
+}
+
+pub(super) async fn kept(
+    client: &Client,
+    kind: Kind,
+    wanted: &[(Key, u64)],
+) -> Result<Vec<Option<Kept>>, StoreError> {
+    let request = |(key, number): &(Key, u64)| {
+        let history = client.settings.layout.history(kind, key);
+        script(KEPT, &[&history], &[number.to_string()])
+    };
+    let requests: Vec<Request> = wanted.iter().map(request).collect();
+    let replies = client.run(&requests).await?;
+    let mut all = Vec::with_capacity(wanted.len());
+    for (Request { name, .. }, reply) in requests.iter().zip(replies) {
+        all.push(one(client, name, reply).await?);
+    }
+    Ok(all)
+}
+
+/// A version with what it holds, from an answer of [`KEPT`].
+async fn one(client: &Client, history: &str, reply: Value) -> Result<Option<Kept>, StoreError> {
+    let values = match reply {
+        Value::ServerError(error) => return Err(refused(history, &error)),
+        reply => list(reply),
+    };
+    let Ok([json, stored]) = <[Value; 2]>::try_from(values) else {
+        return Ok(None);
+    };
+    let Some(version) = version(history, &json)? else {
+        return Ok(None);
+    };
+    let content = match stored {
+        _ if version.removed => None,
+        Value::BulkString(stored) => {
+            let longest = client.settings.max_value_bytes;
+            Some(content::unpacked(history, stored, longest).await?)
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(Kept { version, content }))
+}
+
+pub(super) async fn keys(client: &Client, kind: Kind) -> Result<Vec<Key>, StoreError> {
+    let ring = client.ring().await?;
+    let settings = &client.settings;
+    let pattern = settings.layout.pattern_of_histories();
+    let found = read::names(settings, &ring, &pattern, Layout::parse_history).await?;
+    let of_kind = found.into_iter().filter(|(of, _)| *of == kind);
+    Ok(of_kind.map(|(_, key)| key).collect())
+}

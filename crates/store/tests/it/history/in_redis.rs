@@ -1,0 +1,463 @@
+//! Histories in Redis: what other programs write there, who may, and where things lie.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::history::{
+    Action, Commit, Content, Expect, LabelMove, Labels, LogEntry, LogFilter, STORE, Target,
+};
+use quillet_core::store::{Change, Key, Kind, Store, StoreError, StoreErrorKind};
+use quillet_store::StoreOptions;
+use quillet_test_support::{Cluster, RedisServer, SentinelSet};
+
+use super::{history, holds, keep, keep_all, numbers, prompt, texts, versions, write};
+use crate::support::{arrives, becomes, one, open, open_with};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_keeps_histories() {
+    let server = RedisServer::start();
+    holds(&server.url()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_by_sentinels_keeps_histories() {
+    let set = SentinelSet::start();
+    holds(&set.url()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_cluster_keeps_histories() {
+    let cluster = Cluster::start();
+    holds(&cluster.url()).await;
+}
+
+async fn opened(url: &str) -> Arc<dyn Store> {
+    let store = open(url).await;
+    becomes(&store, true).await;
+    store
+}
+
+fn name(key: &str) -> String {
+    format!("shenma:templates:{key}")
+}
+
+fn history_of(key: &str) -> String {
+    format!("shenma:history:{{shenma:templates:{key}}}")
+}
+
+fn labels_of(key: &str) -> String {
+    format!("shenma:labels:{{shenma:templates:{key}}}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_set_by_hand_is_one_version_for_all_replicas() {
+    let server = RedisServer::start();
+    let replicas = [opened(&server.url()).await, opened(&server.url()).await];
+    let key = Key::new("by:hand");
+    let observe_all = || async {
+        let seers = [0, 1, 0, 1].map(|at| {
+            let (store, keys): (_, [Key; 1]) = (Arc::clone(&replicas[at]), [key.clone()]);
+            tokio::spawn(async move {
+                let seen = history(&store).observe(Kind::Prompt, &keys, STORE);
+                seen.await.unwrap()
+            })
+        });
+        let mut new = Vec::new();
+        for seer in seers {
+            new.extend(seer.await.unwrap());
+        }
+        new
+    };
+    for (command, new) in [
+        (vec!["SET", r#"{"prompt":"one"}"#], 1),
+        (vec!["SET", r#"{"prompt":"two"}"#], 1),
+        // Other white space is no other definition.
+        (vec!["SET", r#"{ "prompt": "two" }"#], 0),
+        (vec!["APPEND", " "], 0),
+        (vec!["DEL"], 1),
+        // What is no text cannot be a version, and is none that was removed.
+        (vec!["RPUSH", "a list"], 0),
+        (vec!["DEL"], 0),
+        (vec!["SET", r#"{"prompt":"one"}"#, "PX", "100000"], 1),
+    ] {
+        let name = name("by:hand");
+        let all = [&command[..1], &[name.as_str()], &command[1..]].concat();
+        server.cli(&all);
+        assert_eq!(observe_all().await.len(), new, "{command:?}");
+        assert_eq!(observe_all().await, [], "{command:?}");
+    }
+    let expected = [prompt("one"), prompt("two"), "-".to_owned(), prompt("one")];
+    assert_eq!(texts(&replicas[0], &key).await, expected);
+}
+
+/// A second store is told by Redis itself, or, where it has to look, by what it finds.
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_that_move_are_told_to_other_stores() {
+    let server = RedisServer::start();
+    let writer = opened(&server.url()).await;
+    let key = Key::new("greet:hello");
+    keep_all(&writer, &key, &["one", "two"]).await;
+    let old = RedisServer::start_with(&["--rename-command", "HELLO", ""]);
+    let old_writer = opened(&old.url()).await;
+    keep_all(&old_writer, &key, &["one", "two"]).await;
+    for (server, writer, is_told) in [(&server, &writer, true), (&old, &old_writer, false)] {
+        let reader = open(&server.url()).await;
+        let mut changes = reader.changes();
+        becomes(&reader, true).await;
+        if !is_told {
+            // The first look has to be behind it.
+            arrives(&mut changes, Kind::Label, "prompt:greet:hello").await;
+        }
+        for number in [1, 2] {
+            let moves = [LabelMove {
+                name: "production".to_owned(),
+                to: Some(Target::Version(number)),
+                expect: None,
+            }];
+            history(writer)
+                .relabel(Kind::Prompt, &key, &moves)
+                .await
+                .unwrap();
+            let change = arrives(&mut changes, Kind::Label, "prompt:greet:hello").await;
+            let exact = Change::Entry(Kind::Label, Key::new("prompt:greet:hello"));
+            assert_eq!(change, exact);
+            let text = one(&reader, Kind::Label, "prompt:greet:hello").await;
+            assert_eq!(text, Some(format!(r#"{{"production":{number}}}"#)));
+        }
+        let stored = server.cli(&["GET", &labels_of("greet:hello")]);
+        assert_eq!(stored, r#"{"production":2}"#);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn histories_hide_nothing_and_are_no_entries() {
+    let server = RedisServer::start();
+    let store = opened(&server.url()).await;
+    for name in ["a", "b"] {
+        let labelled = Commit {
+            labels: vec!["production".to_owned()],
+            ..write(&Key::new(name), name)
+        };
+        keep(&store, &labelled).await.unwrap();
+    }
+    history(&store).note(&line("a")).await.unwrap();
+    // A name like that of a history, and labels in the place of no definition's.
+    server.cli(&["SET", "shenma:history:other", "1"]);
+    server.cli(&["SET", "shenma:labels:prompt:a", "{}"]);
+    server.cli(&["SET", "shenma:logs", "1"]);
+    let mut all = Vec::new();
+    for (kind, entries) in Kind::ALL
+        .iter()
+        .zip(store.load_all(&Kind::ALL).await.unwrap())
+    {
+        assert_eq!(entries, store.load(*kind).await.unwrap());
+        all.extend(
+            entries
+                .into_iter()
+                .map(|entry| format!("{} {}", kind.word(), entry.key)),
+        );
+    }
+    assert_eq!(
+        all,
+        ["prompt a", "prompt b", "label prompt:a", "label prompt:b"]
+    );
+    let known = history(&store).keys(Kind::Prompt).await.unwrap();
+    assert_eq!(known, ["a", "b"].map(Key::new));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contents_are_kept_once_and_go_with_their_last_version() {
+    let server = RedisServer::start();
+    let store = opened(&server.url()).await;
+    let key = Key::new("many");
+    let long = "Answer with what you know. ".repeat(100);
+    let long = long.as_str();
+    keep_all(&store, &key, &["a", long, "a", long, "b"]).await;
+    let fields = || {
+        let fields = server.cli(&["HKEYS", &history_of("many")]);
+        let mut kinds: Vec<char> = fields.lines().filter_map(|it| it.chars().next()).collect();
+        kinds.sort_unstable();
+        kinds.into_iter().collect::<String>()
+    };
+    assert_eq!(fields(), "nrrrstttvvvvv");
+    let size = server
+        .cli(&["STRLEN", &name("many")])
+        .parse::<usize>()
+        .unwrap();
+    let packed = |text: &str| {
+        let field = format!("t{}", Content::new(prompt(text)).digest());
+        let length = server.cli(&["HSTRLEN", &history_of("many"), &field]);
+        length.parse::<usize>().unwrap()
+    };
+    assert!(packed(long) < 200 && size < 200, "{}", packed(long));
+    for (keep, left) in [(3, "nrrrstttvvv"), (2, "nrrsttvv"), (1, "nrstv")] {
+        history(&store)
+            .collect(Kind::Prompt, &key, keep)
+            .await
+            .unwrap();
+        assert_eq!(fields(), left);
+    }
+    assert_eq!(texts(&store, &key).await, [prompt("b")]);
+}
+
+/// A definition that is broken is mended by a commit, and nobody takes it for a version.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_text_makes_way() {
+    let server = RedisServer::start();
+    let options = StoreOptions {
+        max_value_bytes: 1000,
+        ..StoreOptions::default()
+    };
+    let store = open_with(&server.url(), &options).await;
+    becomes(&store, true).await;
+    let long = prompt(&"x".repeat(2000));
+    for (key, command) in [
+        ("list", vec!["RPUSH", "KEY", "a"]),
+        (
+            "bytes",
+            vec!["EVAL", "redis.call('SET', KEYS[1], '\\255')", "1", "KEY"],
+        ),
+        ("long", vec!["SET", "KEY", &long]),
+    ] {
+        let place = name(key);
+        let command = command
+            .iter()
+            .map(|part| if *part == "KEY" { &place } else { *part });
+        server.cli(&command.collect::<Vec<_>>());
+        let key = Key::new(key);
+        let keys = [key.clone()];
+        let seen = history(&store).observe(Kind::Prompt, &keys, STORE).await;
+        assert_eq!(seen.unwrap(), [], "{key}");
+        for expect in [Expect::Absent, Expect::Version(1)] {
+            let commit = Commit {
+                expect,
+                ..write(&key, "new")
+            };
+            let error = keep(&store, &commit).await.unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::Conflict, "{error}");
+        }
+        let done = keep(&store, &write(&key, "new")).await.unwrap();
+        assert_eq!((done.version.number, done.is_new), (1, true), "{key}");
+        assert_eq!(texts(&store, &key).await, [prompt("new")]);
+    }
+    let key = Key::new("long");
+    let error = keep(&store, &write(&key, &long)).await.unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
+}
+
+/// Somebody has changed what is ours: an error that names the key, and no panic.
+#[tokio::test(flavor = "multi_thread")]
+async fn histories_that_were_tampered_with_are_named() {
+    let server = RedisServer::start();
+    let store = opened(&server.url()).await;
+    let place = history_of("x");
+    for command in [
+        vec!["SET", &place, "text"],
+        vec!["HSET", &place, "numbers", "many"],
+        vec!["HDEL", &place, "v2"],
+        vec!["HSET", &place, "v2", "{}"],
+    ] {
+        server.cli(&["DEL", &place, &name("x")]);
+        let key = Key::new("x");
+        keep_all(&store, &key, &["one", "two"]).await;
+        if command[0] == "SET" {
+            server.cli(&["DEL", &place]);
+        }
+        server.cli(&command);
+        let error = keep(&store, &write(&key, "three")).await.unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Corrupt, "{command:?} {error}");
+        assert!(error.message.contains(&place), "{command:?} {error}");
+        assert_eq!(one(&store, Kind::Prompt, "x").await, Some(prompt("two")));
+    }
+}
+
+fn line(id: &str) -> LogEntry {
+    LogEntry {
+        number: 0,
+        at_ms: 1,
+        who: "ada".into(),
+        from: "here".into(),
+        action: Action::Write,
+        kind: "prompt".into(),
+        id: id.into(),
+        version: None,
+        label: None,
+        message: "".into(),
+    }
+}
+
+/// All that a user does with a history.
+async fn do_all(store: &Arc<dyn Store>, key: &Key, text: &str) -> Result<(), StoreError> {
+    let labelled = Commit {
+        labels: vec!["production".to_owned()],
+        ..write(key, text)
+    };
+    let done = keep(store, &labelled).await?;
+    let wanted = [(key.clone(), done.version.number)];
+    history(store).kept(Kind::Prompt, &wanted).await?;
+    history(store).versions(Kind::Prompt, key, None, 9).await?;
+    history(store).note(&line("mine")).await?;
+    history(store).log(&LogFilter::default(), None, 9).await?;
+    history(store).keys(Kind::Prompt).await?;
+    history(store).collect(Kind::Prompt, key, 2).await?;
+    Ok(())
+}
+
+/// What docs/stores.md says is needed is enough. What is missing is named, and no label is left
+/// without its version even where a script could not go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_are_named_where_they_are_missing() {
+    let server = RedisServer::start();
+    let store = opened(&server.url_of_a_user_with_few_rights()).await;
+    let all = opened(&server.url()).await;
+    let key = Key::new("mine");
+    do_all(&store, &key, "first").await.unwrap();
+    for right in [
+        "eval",
+        "get",
+        "set",
+        "hget",
+        "hmget",
+        "hset",
+        "hsetnx",
+        "hincrby",
+        "hdel",
+        "xadd",
+        "xrevrange",
+    ] {
+        server.cli(&["ACL", "SETUSER", "few", &format!("-{right}")]);
+        let error = do_all(&store, &key, right).await.unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Refused, "{right}: {error}");
+        assert!(
+            error.message.contains("+eval +get +@hash"),
+            "{right}: {error}"
+        );
+        let labels = one(&all, Kind::Label, "prompt:mine").await.unwrap();
+        let labels = Labels::parse(&labels).unwrap();
+        let known = numbers(&versions(&all, &key).await);
+        assert!(
+            known.iter().any(|number| labels.name(*number)),
+            "{right}: {labels:?}"
+        );
+        server.cli(&["ACL", "SETUSER", "few", &format!("+{right}")]);
+        do_all(&store, &key, &format!("{right} again"))
+            .await
+            .unwrap();
+        assert_eq!(
+            one(&all, Kind::Prompt, "mine").await,
+            Some(prompt(&format!("{right} again")))
+        );
+    }
+}
+
+/// All that belongs to a definition lies in its slot; where that cannot be, nothing is written.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_refuses_braces_that_it_cannot_keep_together() {
+    let cluster = Cluster::start();
+    let store = opened(&cluster.url()).await;
+    let labels = vec!["production".to_owned()];
+    for at in 0..30 {
+        let labelled = Commit {
+            labels: labels.clone(),
+            ..write(&Key::new(format!("k:{at}")), "one")
+        };
+        keep(&store, &labelled).await.unwrap();
+    }
+    for node in &cluster.nodes {
+        assert_ne!(node.cli(&["DBSIZE"]), "0", "histories are on all nodes");
+    }
+    assert_eq!(history(&store).keys(Kind::Prompt).await.unwrap().len(), 30);
+    assert_eq!(store.load(Kind::Label).await.unwrap().len(), 30);
+    let tagged = Key::new("{t}:a");
+    let labelled = Commit {
+        labels,
+        ..write(&tagged, "one")
+    };
+    keep(&store, &labelled).await.unwrap();
+    assert_eq!(texts(&store, &tagged).await, [prompt("one")]);
+    for (at, key) in ["a{b", "a}b", "{}a"].map(Key::new).into_iter().enumerate() {
+        store.put(Kind::Prompt, &key, "{}").await.unwrap();
+        let error = keep(&store, &write(&key, "one")).await.unwrap_err();
+        assert_eq!(error.kind, StoreErrorKind::Refused, "{error}");
+        assert!(error.message.contains("cluster"), "{error}");
+        // It keeps no other definition from being seen.
+        let other = Key::new(format!("beside:{at}"));
+        store.put(Kind::Prompt, &other, "{}").await.unwrap();
+        let keys = [key.clone(), other.clone()];
+        let seen = history(&store).observe(Kind::Prompt, &keys, STORE).await;
+        let seen: Vec<Key> = seen.unwrap().into_iter().map(|(key, _)| key).collect();
+        assert_eq!(seen, [other]);
+        assert_eq!(versions(&store, &key).await, []);
+    }
+}
+
+/// Ten clients at once on one definition: nobody is starved, nothing is given twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_writers_of_one_definition_all_get_through() {
+    const EACH: u64 = 20;
+    let server = RedisServer::start();
+    let key = Key::new("one");
+    let mut writers = Vec::new();
+    for writer in 0..10 {
+        let (store, key) = (opened(&server.url()).await, key.clone());
+        writers.push(tokio::spawn(async move {
+            let mut answered = Vec::new();
+            for round in 0..EACH {
+                let labelled = Commit {
+                    labels: vec![format!("writer-{writer}")],
+                    ..write(&key, &format!("{writer} {round}"))
+                };
+                answered.push(keep(&store, &labelled).await.unwrap().version.number);
+            }
+            answered
+        }));
+    }
+    let mut answered = Vec::new();
+    for writer in writers {
+        answered.extend(writer.await.unwrap());
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, (1..=10 * EACH).collect::<Vec<_>>());
+    let store = opened(&server.url()).await;
+    assert_eq!(numbers(&versions(&store, &key).await), answered);
+    let labels = one(&store, Kind::Label, "prompt:one").await.unwrap();
+    assert_eq!(labels.matches("writer-").count(), 10);
+}
+
+/// Redis does what it was asked, and the answer does not come in time. Whoever asks again gets the
+/// version that there is.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_was_lost_makes_no_second_version() {
+    let server = RedisServer::start();
+    let options = StoreOptions {
+        response_timeout: Duration::from_millis(300),
+        ..StoreOptions::default()
+    };
+    let store = open_with(&server.url(), &options).await;
+    becomes(&store, true).await;
+    let key = Key::new("lost");
+    let first = keep_all(&store, &key, &["one"]).await;
+    server.cli(&["CLIENT", "PAUSE", "1500", "ALL"]);
+    let commit = Commit {
+        expect: Expect::Version(first.number),
+        labels: vec!["production".to_owned()],
+        ..write(&key, "two")
+    };
+    let error = keep(&store, &commit).await.unwrap_err();
+    assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}");
+    server.cli(&["CLIENT", "UNPAUSE"]);
+    becomes(&store, true).await;
+    let commit = Commit {
+        expect: Expect::Anything,
+        ..commit
+    };
+    let again = loop {
+        match keep(&store, &commit).await {
+            Ok(done) => break done,
+            Err(error) => assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(again.version.number, 2);
+    assert_eq!(numbers(&versions(&store, &key).await), [1, 2]);
+}

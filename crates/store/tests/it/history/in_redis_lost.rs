@@ -1,0 +1,127 @@
+//! Servers of Redis that are killed while definitions are written. Whatever was answered is there,
+//! and no label names a version that is not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::history::{Commit, Labels};
+use quillet_core::store::{Key, Kind, Store, StoreErrorKind};
+use quillet_test_support::{RedisServer, SentinelSet};
+use tokio::time::sleep;
+
+use super::{keep, prompt, texts, versions, whole, write};
+use crate::support::{becomes, one, open};
+
+const KEYS: [&str; 3] = ["greet:hello", "greet:bye", "陈"];
+
+/// Every write of a writer: it removes now and then, and moves two labels.
+fn commit(key: &Key, writer: &str, round: u64) -> Commit {
+    let text = format!("{writer} {round}");
+    if round % 7 == 6 {
+        return Commit::new(Kind::Prompt, key.clone(), None, writer);
+    }
+    Commit {
+        labels: vec!["production".to_owned(), format!("by-{writer}")],
+        ..write(key, &text)
+    }
+}
+
+/// What is there of all keys is whole, whoever stopped in the middle of what.
+async fn is_sound(store: &Arc<dyn Store>) {
+    for key in KEYS.map(Key::new) {
+        let all = whole(store, &key).await;
+        let parents = all.windows(2);
+        assert!(
+            parents
+                .clone()
+                .all(|two| two[1].version.parent == Some(two[0].version.number))
+        );
+        let now = one(store, Kind::Prompt, key.as_str()).await;
+        let newest = all.last().and_then(|kept| kept.content.as_ref());
+        assert_eq!(
+            now.as_deref(),
+            newest.map(|content| &*content.text),
+            "{key}"
+        );
+        let labels = one(store, Kind::Label, &format!("prompt:{key}")).await;
+        let labels = Labels::parse(labels.as_deref().unwrap_or("{}")).unwrap();
+        for (label, target) in &labels.0 {
+            for number in target.numbers() {
+                let is_there = all.iter().any(|it| it.version.number == number);
+                assert!(is_there, "{key}: {label} names {number}");
+            }
+        }
+    }
+}
+
+/// The server is killed while three write; it keeps what it has answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_server_loses_nothing_that_was_answered() {
+    let mut server = RedisServer::start_with(&["--appendonly", "yes", "--appendfsync", "always"]);
+    let store = open(&server.url()).await;
+    becomes(&store, true).await;
+    for life in 0..5_u64 {
+        let writers = KEYS.map(|key| {
+            let (store, key) = (store.clone(), Key::new(key));
+            tokio::spawn(async move {
+                let mut answered = Vec::new();
+                for round in 0.. {
+                    let commit = commit(&key, &format!("life-{life}"), round);
+                    match keep(&store, &commit).await {
+                        Ok(done) => answered.push(done.version),
+                        Err(error) => return (key, answered, error),
+                    }
+                }
+                unreachable!("the server is killed")
+            })
+        });
+        sleep(Duration::from_millis(30 + 7 * life)).await;
+        server.kill();
+        let mut all = Vec::new();
+        for writer in writers {
+            all.push(writer.await.unwrap());
+        }
+        server.restart();
+        becomes(&store, true).await;
+        is_sound(&store).await;
+        for (key, answered, error) in all {
+            assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}");
+            let kept = versions(&store, &key).await;
+            for version in answered {
+                assert!(kept.contains(&version), "{version:?}");
+            }
+        }
+    }
+    // The same again succeeds.
+    keep(&store, &commit(&Key::new(KEYS[0]), "after", 0))
+        .await
+        .unwrap();
+    is_sound(&store).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn histories_go_on_after_a_failover() {
+    let mut set = SentinelSet::start();
+    let store = open(&set.url()).await;
+    let key = Key::new(KEYS[0]);
+    for round in 0..5 {
+        keep(&store, &commit(&key, "before", round)).await.unwrap();
+    }
+    let hash = "shenma:history:{shenma:templates:greet:hello}";
+    quillet_test_support::wait_for("the replica to have the history", || {
+        set.replica.cli(&["HGET", hash, "numbers"]) == "1-5"
+    });
+    set.master.kill();
+    becomes(&store, false).await;
+    let after = write(&key, "after");
+    let mut done = keep(&store, &after).await;
+    while let Err(error) = done {
+        assert_ne!(error.kind, StoreErrorKind::Conflict, "{error}");
+        sleep(Duration::from_millis(20)).await;
+        done = keep(&store, &after).await;
+    }
+    let all = texts(&store, &key).await;
+    assert_eq!(all.len(), 6, "{all:?}");
+    assert_eq!(all.last(), Some(&prompt("after")));
+    is_sound(&store).await;
+}

@@ -32,7 +32,7 @@ pub(super) async fn relabel(
     }
     let wish = Wish::Number(number);
     let absent = |error| answer::or_not_found(error, &name, wish);
-    let id = client_fill::known_id(&call, &name)?;
+    let id = client_fill::readable(&call, &name).await?;
     let view = View::of(&call, &id).await.map_err(absent)?;
     let found = view.find(wish).await.map_err(absent)?;
     let found = found.ok_or_else(|| answer::not_found(&name, wish))?;

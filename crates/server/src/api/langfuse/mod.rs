@@ -33,8 +33,8 @@ pub(crate) const ROUTES: &[Door] = &[
     }),
     (READ, "GET", ONE, || get(read::read)),
     (WRITE, "DELETE", ONE, || delete(delete::delete)),
-    // Whoever may only promote moves labels, too.
-    (Needs::Entry, "PATCH", VERSION, || patch(labels::relabel)),
+    // Whoever may only promote moves labels, too; all are answered with the version.
+    (READ, "PATCH", VERSION, || patch(labels::relabel)),
     (Needs::Entry, "GET", "/api/public/projects", || {
         get(project::projects)
     }),

@@ -22,9 +22,9 @@ fn first(found: &[Diagnostic]) -> String {
     found.first().map(ToString::to_string).unwrap_or_default()
 }
 
-impl From<Diagnostic> for ResidualError {
-    fn from(found: Diagnostic) -> Self {
-        ResidualError::Refused(vec![found])
+impl From<Box<Diagnostic>> for ResidualError {
+    fn from(found: Box<Diagnostic>) -> Self {
+        ResidualError::Refused(vec![*found])
     }
 }
 

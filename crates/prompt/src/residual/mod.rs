@@ -91,7 +91,7 @@ pub async fn residual(
     for message in filled {
         let text = text(message.content).ok_or_else(|| {
             let what = "a message has more than text, which these clients do not take";
-            Diagnostic::error("convert.refused", &prompt.id, what)
+            Box::new(Diagnostic::error("convert.refused", &prompt.id, what))
         })?;
         // Where the text of a template is divided into messages, line breaks around each are
         // dropped, and those of a value with them.

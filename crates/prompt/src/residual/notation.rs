@@ -63,7 +63,7 @@ impl Filling {
     ///
     /// # Errors
     /// A client would read it in another way.
-    pub(super) fn write(&self, id: &str, text: &str) -> Result<String, Diagnostic> {
+    pub(super) fn write(&self, id: &str, text: &str) -> Result<String, Box<Diagnostic>> {
         let pieces = self.pieces(id, text)?;
         let [open, close] = self.notation.around();
         let mut out = String::with_capacity(text.len());
@@ -72,7 +72,7 @@ impl Filling {
                 Piece::Text(said) => {
                     let before_name = matches!(pieces.get(at + 1), Some(Piece::Name(_)));
                     if let Some(place) = self.notation.mistaken(said, before_name) {
-                        return Err(self.refuse(id, &out, said, place));
+                        return Err(Box::new(self.refuse(id, &out, said, place)));
                     }
                     out.push_str(said);
                 }
@@ -83,7 +83,7 @@ impl Filling {
     }
 
     /// Nothing if the text neither begins nor ends with a variable.
-    pub(super) fn inside(&self, id: &str, text: &str) -> Result<(), Diagnostic> {
+    pub(super) fn inside(&self, id: &str, text: &str) -> Result<(), Box<Diagnostic>> {
         let pieces = self.pieces(id, text)?;
         let is_blank =
             |piece: &&Piece<'_>| matches!(piece, Piece::Text(text) if text.trim().is_empty());
@@ -101,11 +101,11 @@ impl Filling {
         let what = format!(
             "a message begins or ends with the variable {name}, whose line breaks are dropped there"
         );
-        Err(Diagnostic::error("convert.refused", id, what)
-            .help("write the prompt as a list of messages"))
+        let found = Diagnostic::error("convert.refused", id, what);
+        Err(Box::new(found.help("write the prompt as a list of messages")))
     }
 
-    fn pieces<'t>(&'t self, id: &str, text: &'t str) -> Result<Vec<Piece<'t>>, Diagnostic> {
+    fn pieces<'t>(&'t self, id: &str, text: &'t str) -> Result<Vec<Piece<'t>>, Box<Diagnostic>> {
         let mut pieces = Vec::new();
         let mut parts = text.split(self.begin.as_str());
         pieces.extend(
@@ -119,7 +119,7 @@ impl Filling {
                 let name = self.names.get(index.parse::<usize>().ok()?)?;
                 Some((name, rest))
             });
-            let (name, rest) = named.ok_or_else(|| changed(id))?;
+            let (name, rest) = named.ok_or_else(|| Box::new(changed(id)))?;
             pieces.push(Piece::Name(name));
             pieces.extend(Some(rest).filter(|rest| !rest.is_empty()).map(Piece::Text));
         }
@@ -130,7 +130,7 @@ impl Filling {
         let is_changed =
             |piece: &Piece<'_>| matches!(piece, Piece::Text(text) if text.contains(secret));
         if pieces.iter().any(is_changed) {
-            return Err(changed(id));
+            return Err(Box::new(changed(id)));
         }
         Ok(pieces)
     }

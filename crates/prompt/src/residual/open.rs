@@ -55,7 +55,7 @@ impl Open {
         catalogue: &Catalogue,
         shared: &[String],
     ) -> Result<Self, Vec<Diagnostic>> {
-        let refuse = |what: String| vec![Diagnostic::error("convert.refused", &*prompt.id, what)];
+        let refuse = |what: String| vec![Diagnostic::error("convert.refused", &prompt.id, what)];
         if let Body::Script(_) = prompt.body {
             let what = "a script runs and is no text; ask it as a model: prompt/ID";
             return Err(refuse(what.to_owned()));
@@ -332,7 +332,7 @@ impl Looking<'_> {
         let what = format!(
             "{function} is called in a format in which tools take variables of the request by name"
         );
-        let found = Diagnostic::error("convert.refused", &*self.prompt.id, what);
+        let found = Diagnostic::error("convert.refused", &self.prompt.id, what);
         self.implicit.push(found.at(text, span));
     }
 }

@@ -38,7 +38,7 @@ pub(super) async fn model(view: &View<'_>) -> Result<Value, ApiError> {
         "description": newest.map_or("", |version| &version.message),
         "latest_versions": [],
         "aliases": aliases,
-        "tags": tags([(IS_PROMPT, "true".to_owned())], stored.as_ref()),
+        "tags": tags(&[(IS_PROMPT, "true".to_owned())], stored.as_ref()),
     }))
 }
 
@@ -74,11 +74,11 @@ pub(super) async fn version(
         "run_id": "",
         "status": "READY",
         "aliases": labels,
-        "tags": tags(own, stored.as_ref()),
+        "tags": tags(&own, stored.as_ref()),
     }))
 }
 
-fn tags<const N: usize>(own: [(&str, String); N], stored: Option<&Stored>) -> Vec<Value> {
+fn tags(own: &[(&str, String)], stored: Option<&Stored>) -> Vec<Value> {
     let tag = |key: &str, value: &str| json!({"key": key, "value": value});
     let mut all: Vec<Value> = own.iter().map(|(key, value)| tag(key, value)).collect();
     let kept = stored.and_then(|stored| stored.kept(TAGS)?.as_object());

@@ -204,7 +204,7 @@ fn wrong(place: &str, why: &str) -> ApiError {
 mod tests {
     use super::*;
 
-    fn object(tree: Tree) -> Object<String, Tree> {
+    fn object(tree: &Tree) -> Object<String, Tree> {
         tree.as_object().cloned().unwrap()
     }
 
@@ -218,7 +218,7 @@ mod tests {
             ),
             (json!({"prompt": {"id": "a", "version": "next"}}), "a@next"),
         ] {
-            let mut body = object(body);
+            let mut body = object(&body);
             let prompted = Prompted::of_response(&mut body).unwrap().unwrap();
             assert_eq!((prompted.id.as_str(), body.len()), (id, 0));
         }
@@ -227,17 +227,17 @@ mod tests {
             (json!({"prompt_id": "a", "prompt_label": "next"}), "a@next"),
             (json!({"prompt_id": "a", "prompt_variables": {"x": 1}}), "a"),
         ] {
-            let mut body = object(body);
+            let mut body = object(&body);
             let prompted = Prompted::of_chat(&mut body).unwrap().unwrap();
             assert_eq!((prompted.id.as_str(), body.len()), (id, 0));
         }
         assert!(
-            Prompted::of_response(&mut object(json!({"prompt": null})))
+            Prompted::of_response(&mut object(&json!({"prompt": null})))
                 .unwrap()
                 .is_none()
         );
         assert!(
-            Prompted::of_chat(&mut object(json!({"messages": []})))
+            Prompted::of_chat(&mut object(&json!({"messages": []})))
                 .unwrap()
                 .is_none()
         );
@@ -266,7 +266,7 @@ mod tests {
                 "prompt.variables.x",
             ),
         ] {
-            let error = Prompted::of_response(&mut object(body.clone())).unwrap_err();
+            let error = Prompted::of_response(&mut object(&body)).unwrap_err();
             assert_eq!(error.param(), Some(param), "{body}: {error:?}");
         }
         for (body, param) in [
@@ -280,7 +280,7 @@ mod tests {
                 "prompt_variables",
             ),
         ] {
-            let error = Prompted::of_chat(&mut object(body.clone())).unwrap_err();
+            let error = Prompted::of_chat(&mut object(&body)).unwrap_err();
             assert_eq!(error.param(), Some(param), "{body}: {error:?}");
         }
     }

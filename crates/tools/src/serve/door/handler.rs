@@ -15,7 +15,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value as Tree;
 
 use super::wording;
-use crate::serve::{NotRendered, Offer};
+use crate::serve::{NotRendered, Offer, PromptOffer};
 
 /// Entries in one page of a list.
 const PAGE: usize = 1000;
@@ -134,7 +134,12 @@ impl ServerHandler for Handler {
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let offered = self.offer.prompts();
-        let Some(prompt) = offered.iter().find(|prompt| prompt.name == request.name) else {
+        // A version of a prompt is named by a mark behind its name, and is not listed.
+        let named = |prompt: &&PromptOffer| {
+            let rest = request.name.strip_prefix(prompt.name.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+        };
+        let Some(prompt) = offered.iter().find(named) else {
             let names = offered.iter().map(|prompt| prompt.name.as_str());
             return Err(unknown(
                 "prompt",

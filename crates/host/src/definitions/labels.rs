@@ -57,24 +57,12 @@ impl Definitions {
         actor: &Actor,
         kind: Kind,
         id: &str,
-        labels: impl Iterator<Item = &str>,
+        mut labels: impl Iterator<Item = &str>,
     ) -> Result<(), DefinitionError> {
-        let labels: Vec<&str> = labels.collect();
-        let mark = |(text, why): (&str, String)| DefinitionError::Mark {
-            text: text.to_owned(),
-            why,
-        };
-        let wrong = labels
-            .iter()
-            .find_map(|one| Some((*one, wrong_label(one)?)));
-        if let Some(wrong) = wrong {
-            return Err(mark(wrong));
-        }
         if actor.rights.has(Right::Promote, id) {
             return Ok(());
         }
         let protected = &self.options.protected_labels;
-        let mut labels = labels.into_iter();
         let Some(label) = labels.find(|label| protected.iter().any(|one| one == label)) else {
             return Ok(());
         };
@@ -153,7 +141,8 @@ impl Definitions {
             self.permit(actor, Right::Write, kind, id).await?;
         }
         let names = moves.iter().map(|one| one.name.as_str());
-        self.may_label(actor, kind, id, names).await?;
+        self.may_label(actor, kind, id, names.clone()).await?;
+        check_labels(names)?;
         let key = self.key(kind, id).await?;
         let labels = self.history()?.relabel(kind, &key, moves).await?;
         for LabelMove { name, to, .. } in moves {

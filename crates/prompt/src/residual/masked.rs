@@ -6,6 +6,7 @@
 //! variables: so each expression that was replaced prints its variable and nothing else. Together
 //! that holds for every text that a client may fill in, whatever the tree made of the template.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Map, Span};
@@ -73,6 +74,15 @@ pub(super) async fn render(
     Ok(service.render_inline(definition, &input).await?.prompt)
 }
 
+/// The expression in a tag. What a format says is its place may have signs that trim around it, or
+/// be that of the whole tag.
+fn expression(text: &str, span: Span) -> Option<Range<usize>> {
+    let around = |c: char| c.is_whitespace() || matches!(c, '{' | '}' | '-' | '+');
+    let tag = text.get(span.start..span.end)?;
+    let start = span.start + tag.len() - tag.trim_start_matches(around).len();
+    Some(start..start + tag.trim_matches(around).len())
+}
+
 fn masked(body: &Body, open: &Open, filling: &Filling) -> Body {
     let mask = |template: usize, text: &Arc<str>| {
         let mut text = text.to_string();
@@ -83,8 +93,8 @@ fn masked(body: &Body, open: &Open, filling: &Filling) -> Body {
         prints.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
         for (span, mark) in prints {
             let literal = format!("\"{}\"", mark.replace('"', "\\\""));
-            if text.get(span.start..span.end).is_some() {
-                text.replace_range(span.start..span.end, &literal);
+            if let Some(expression) = expression(&text, span) {
+                text.replace_range(expression, &literal);
             }
         }
         Arc::from(text)

@@ -74,13 +74,15 @@ pub async fn residual(
     let Some(plain) = definition(prompt, &open.threads, &prompt.body) else {
         return Ok(Residual::Messages(threads(&open.threads)));
     };
+    let masked = if open.unread.is_empty() {
+        None
+    } else {
+        Some(masked::render(service, prompt, &open, &filling, request_id).await?)
+    };
     let input = Input::new(&variables, request_id);
     let rendered = service.render_inline(plain, &input).await?.prompt;
-    if !open.unread.is_empty() {
-        let masked = masked::render(service, prompt, &open, &filling, request_id).await?;
-        if masked != rendered {
-            return Err(ResidualError::Refused(open.unread));
-        }
+    if masked.is_some_and(|masked| masked != rendered) {
+        return Err(ResidualError::Refused(open.unread));
     }
     let is_divided = matches!(prompt.body, Body::Text(_));
     let filled = match rendered {

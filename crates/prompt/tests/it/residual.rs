@@ -120,7 +120,7 @@ async fn shared_variables_and_tools_are_filled_in_and_the_rest_left_open() {
         ),
         // What the neutral tree cannot say, over shared variables only.
         (
-            r#"{"prompt":"{{join .vscode.frameworks \", \"}}{{if and .vscode.lang true}} {{.vscode.lang | upper}}{{end}} {{- .variables.a -}} !"}"#,
+            r#"{"prompt":"{{join \", \" .vscode.frameworks}}{{if and .vscode.lang true}} {{.vscode.lang | upper}}{{end}} {{- .variables.a -}} !"}"#,
             Ok("gin, gorm GO{{a}}!"),
         ),
         (

@@ -343,7 +343,7 @@ fn unused(
 mod tests {
     use super::*;
 
-    fn read(value: Value) -> SavedPrompt {
+    fn read(value: &Value) -> SavedPrompt {
         let mut read = openai_prompts("saved.json", &value.to_string()).unwrap();
         assert_eq!(read.len(), 1);
         read.remove(0)
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_prompt_becomes_a_definition() {
-        let saved = read(json!({
+        let saved = read(&json!({
             "id": "pmpt_1", "object": "prompt", "name": "Weather, local", "version": "3",
             "instructions": "You know {{city}}.",
             "messages": [{"role": "user", "content": [{"type": "input_text", "text": "Today?"}]}],
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_response_repeats_its_prompt() {
-        let saved = read(json!({
+        let saved = read(&json!({
             "id": "resp_1", "object": "response", "status": "completed", "model": "gpt-5.4-2026-03-05",
             "instructions": [{"type": "message", "role": "developer", "content": [
                 {"type": "input_text", "text": "You know {{city}}."}]}],
@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn what_is_not_as_it_should_be_is_found() {
-        let filled = read(json!({"id": "pmpt_1", "instructions": "You know Paris.",
+        let filled = read(&json!({"id": "pmpt_1", "instructions": "You know Paris.",
             "variables": {"city": "Paris"}}));
         assert!(
             filled.findings[0]
@@ -425,7 +425,7 @@ mod tests {
                 .contains("city stands in no message"),
             "{filled:?}"
         );
-        let sections = read(json!({"id": "pmpt_1", "instructions": "{{#if x}}y{{/if}}"}));
+        let sections = read(&json!({"id": "pmpt_1", "instructions": "{{#if x}}y{{/if}}"}));
         assert!(sections.findings[0].message.contains("{{#"), "{sections:?}");
         for (text, part) in [
             ("{", "no JSON"),

@@ -102,7 +102,9 @@ impl Filling {
             "a message begins or ends with the variable {name}, whose line breaks are dropped there"
         );
         let found = Diagnostic::error("convert.refused", id, what);
-        Err(Box::new(found.help("write the prompt as a list of messages")))
+        Err(Box::new(
+            found.help("write the prompt as a list of messages"),
+        ))
     }
 
     fn pieces<'t>(&'t self, id: &str, text: &'t str) -> Result<Vec<Piece<'t>>, Box<Diagnostic>> {

@@ -17,8 +17,8 @@ use crate::file::{self, Alone, Outside, PromptFile};
 use crate::referred::Referred;
 use crate::revision::Revision;
 use crate::script::{self, NoScripts, ScriptReader};
-use crate::shelf::Shelf;
-use crate::snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
+use crate::shelf::{Prompts, Shelf};
+use crate::snapshot::{Definition, Origin, PromptEntry, State, ToolEntry};
 use crate::sources::SourceSet;
 
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Builder {
         id: &str,
         source: &str,
         text: &str,
-        snapshot: &Snapshot,
+        prompts: &dyn Prompts,
     ) -> Vec<Diagnostic> {
         let entry = Entry::new(Key::new(id.replace('.', ":")), text, source);
         let read = match self.script(id, &entry) {
@@ -87,14 +87,19 @@ impl Builder {
         };
         self.resolved(
             read.map(|(prompt, found)| (Arc::new(prompt), found)),
-            snapshot,
+            prompts,
         )
     }
 
-    pub(crate) fn check(&self, kind: Kind, entry: &Entry, snapshot: &Snapshot) -> Vec<Diagnostic> {
+    pub(crate) fn check(
+        &self,
+        kind: Kind,
+        entry: &Entry,
+        prompts: &dyn Prompts,
+    ) -> Vec<Diagnostic> {
         let id: Arc<str> = entry.key.id().into();
         match kind {
-            Kind::Prompt => self.resolved(self.read(&id, entry).0, snapshot),
+            Kind::Prompt => self.resolved(self.read(&id, entry).0, prompts),
             Kind::Tool => {
                 let name = entry.key.function_name().into();
                 self.tool(entry, &id, &name).diagnostics
@@ -105,12 +110,12 @@ impl Builder {
     }
 
     /// What is wrong with a prompt that was read, among the prompts that there are.
-    fn resolved(&self, read: Checked<Arc<Prompt>>, snapshot: &Snapshot) -> Vec<Diagnostic> {
+    fn resolved(&self, read: Checked<Arc<Prompt>>, prompts: &dyn Prompts) -> Vec<Diagnostic> {
         let (prompt, mut found) = match read {
             Ok((prompt, found)) => (prompt, found),
             Err(found) => return found,
         };
-        if let Err(errors) = self.compiler.resolve(&prompt, &Shelf::new(snapshot)) {
+        if let Err(errors) = self.compiler.resolve(&prompt, &Shelf::new(prompts)) {
             found.extend(errors);
         }
         found
@@ -121,11 +126,11 @@ impl Builder {
         &self,
         id: &str,
         definition: Object<String, Tree>,
-        snapshot: &Snapshot,
+        prompts: &dyn Prompts,
     ) -> Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>> {
         let (prompt, _) = Prompt::from_object(id, id, "", definition)?;
         let prompt = Arc::new(prompt);
-        let sources = self.compiler.resolve(&prompt, &Shelf::new(snapshot))?;
+        let sources = self.compiler.resolve(&prompt, &Shelf::new(prompts))?;
         Ok((prompt, sources))
     }
 

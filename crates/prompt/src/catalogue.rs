@@ -390,21 +390,24 @@ impl Catalogue {
         definition: Object<String, Tree>,
         snapshot: &Snapshot,
     ) -> Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>> {
-        self.builder.inline(id, definition, snapshot)
+        self.describing(snapshot, |view| self.builder.inline(id, definition, view))
     }
 
     /// Everything that is wrong with an extension, a prompt or a tool, as if it were stored. Of
     /// other kinds this says nothing.
     #[must_use]
     pub fn check(&self, kind: Kind, entry: &Entry) -> Vec<Diagnostic> {
-        self.builder.check(kind, entry, &self.snapshot.load())
+        self.describing(&self.snapshot.load(), |view| {
+            self.builder.check(kind, entry, view)
+        })
     }
 
     /// Everything that is wrong with a prompt, as if it were stored under that id.
     #[must_use]
     pub fn check_prompt(&self, id: &str, source: &str, text: &str) -> Vec<Diagnostic> {
-        self.builder
-            .check_prompt(id, source, text, &self.snapshot.load())
+        self.describing(&self.snapshot.load(), |view| {
+            self.builder.check_prompt(id, source, text, view)
+        })
     }
 }
 

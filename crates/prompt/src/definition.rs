@@ -343,7 +343,10 @@ fn body(object: &Object<String, Tree>, rich: &mut Vec<Rich>) -> Result<Body, Str
             let format = format(object).unwrap_or_default();
             let items = items.iter().enumerate();
             let messages = items.map(|(index, item)| match placeholder::name(item) {
-                Some(name) => placeholder::message(index, name, &format, rich),
+                Some(name) => Ok(TemplateMessage {
+                    role: Role::User,
+                    content: placeholder::text(index, name, &format, rich)?,
+                }),
                 None => message((index, item)),
             });
             Ok(Body::Messages(messages.collect::<Result<_, _>>()?))

@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use quillet_core::Role;
 use serde_json::Value as Tree;
 
-use crate::definition::TemplateMessage;
 use crate::rich::{Rich, RichKind};
 
 /// How each format prints a variable of the request, around its name.
@@ -33,16 +31,16 @@ pub(crate) fn name(item: &Tree) -> Option<&Tree> {
     is_place.then(|| item.get("name").unwrap_or(&Tree::Null))
 }
 
-/// The place as a message, whose text prints the variable, which is a conversation.
+/// The text of a message that is such a place: it prints the variable, which is a conversation.
 ///
 /// # Errors
 /// It has no name that every format takes, or the format has no way to print it.
-pub(crate) fn message(
+pub(crate) fn text(
     index: usize,
     name: &Tree,
     format: &str,
     rich: &mut Vec<Rich>,
-) -> Result<TemplateMessage, String> {
+) -> Result<Arc<str>, String> {
     let named = name.as_str().filter(|name| is_plain(name));
     let named = named.ok_or_else(|| {
         format!(
@@ -59,10 +57,7 @@ pub(crate) fn message(
         name: named.into(),
         kind: RichKind::Thread,
     });
-    Ok(TemplateMessage {
-        role: Role::User,
-        content: Arc::from(format!("{before}{named}{after}")),
-    })
+    Ok(Arc::from(format!("{before}{named}{after}")))
 }
 
 /// Whether a name is a variable in every format.

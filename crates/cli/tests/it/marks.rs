@@ -23,7 +23,7 @@ fn place() -> Place {
         ("3/prompts/greet/hello.json", &definition("three")),
         (
             "3/agents/helper.json",
-            r#"{"model": "gpt-4o", "instructions": {"prompt": "greet.hello", "variables": {"name": "Ada"}}}"#,
+            r#"{"model": "gpt-4o", "prompt": "greet.hello@1", "variables": {"name": "Ada"}}"#,
         ),
     ]);
     let store = ["--store", "sqlite:s.db"];

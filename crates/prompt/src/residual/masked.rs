@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Map, Span};
 
+use super::inline::{ResidualError, definition};
 use super::notation::Filling;
 use super::open::{Open, Whose};
-use super::{ResidualError, definition};
 use crate::definition::{Body, Prompt, TemplateMessage};
 use crate::input::Input;
 use crate::messages::RenderedPrompt;

@@ -14,19 +14,19 @@
 //! A text or a whole number is filled in as we would print it. Values of other kinds are printed by
 //! the client, in its own way, so a variable that is declared to be one is refused.
 
+mod inline;
 mod masked;
 mod notation;
 mod open;
 
 use quillet_core::{Content, ContentPart, Diagnostic, Map, Role, Value};
-use quillet_template::{MessageSyntax, Missing};
-use serde_json::{Map as Object, Value as Tree, json};
 
+pub use self::inline::ResidualError;
+use self::inline::definition;
 use self::notation::Filling;
 pub use self::notation::Notation;
 use self::open::Open;
 use crate::definition::{Body, Prompt};
-use crate::error::ServiceError;
 use crate::input::Input;
 use crate::messages::RenderedPrompt;
 use crate::service::PromptService;
@@ -52,27 +52,6 @@ pub enum ResidualMessage {
     },
     /// A place for messages of the request, which are in the variable of that name.
     Thread(String),
-}
-
-/// Why a prompt cannot be given out.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum ResidualError {
-    /// It is not exact. Each finding has its place.
-    #[error("{}", first(.0))]
-    Refused(Vec<Diagnostic>),
-    /// It does not render.
-    #[error(transparent)]
-    Service(#[from] ServiceError),
-}
-
-fn first(found: &[Diagnostic]) -> String {
-    found.first().map(ToString::to_string).unwrap_or_default()
-}
-
-impl From<Diagnostic> for ResidualError {
-    fn from(found: Diagnostic) -> Self {
-        ResidualError::Refused(vec![found])
-    }
 }
 
 /// Fills in what is known of a prompt now and leaves the variables of the request open.
@@ -150,54 +129,4 @@ fn text(content: Content) -> Option<String> {
 fn threads(threads: &[(usize, String)]) -> Vec<ResidualMessage> {
     let names = threads.iter().map(|(_, name)| name.clone());
     names.map(ResidualMessage::Thread).collect()
-}
-
-/// The prompt with this body as a definition that takes any variable, without messages that are
-/// places for others; `None` where it has no other messages.
-fn definition(
-    prompt: &Prompt,
-    threads: &[(usize, String)],
-    body: &Body,
-) -> Option<Object<String, Tree>> {
-    let body = match body {
-        Body::Text(text) => ("prompt", json!(text)),
-        Body::Messages(messages) => {
-            let is_thread = |index: usize| threads.iter().any(|(place, _)| *place == index);
-            let said = messages
-                .iter()
-                .enumerate()
-                .filter(|(index, _)| !is_thread(*index));
-            let said: Vec<Tree> = said
-                .map(
-                    |(_, said)| json!({"role": said.role.as_str(), "content": said.content.as_ref()}),
-                )
-                .collect();
-            if said.is_empty() {
-                return None;
-            }
-            ("messages", said.into())
-        }
-        Body::Script(_) => return None,
-    };
-    let syntax = match prompt.messages {
-        MessageSyntax::Plain => "plain",
-        MessageSyntax::Elements => "elements",
-        MessageSyntax::RoleLines => "role-lines",
-    };
-    let missing = match prompt.missing {
-        Missing::Strict => "strict",
-        _ => "lenient",
-    };
-    let members = [
-        body,
-        ("format", json!(prompt.format)),
-        ("messageSyntax", json!(syntax)),
-        ("missing", json!(missing)),
-        ("trusted", json!(prompt.trusted)),
-        ("trustedResults", json!(prompt.trusted_results)),
-    ];
-    let members = members
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value));
-    Some(members.collect())
 }

@@ -321,14 +321,15 @@ impl PromptService {
     ) -> Result<RenderOutcome, ServiceError> {
         let started = Instant::now();
         let snapshot = self.catalogue.snapshot();
-        let (prompt, sources) = self
+        let made = self
             .catalogue
-            .inline(INLINE, definition, &snapshot)
-            .map_err(|diagnostics| ServiceError::Invalid {
-                kind: Kind::Prompt,
-                id: INLINE.to_owned(),
-                diagnostics,
-            })?;
+            .inline_for(INLINE, &definition, &snapshot, input)
+            .await?;
+        let (prompt, sources) = made.map_err(|diagnostics| ServiceError::Invalid {
+            kind: Kind::Prompt,
+            id: INLINE.to_owned(),
+            diagnostics,
+        })?;
         let cached = input.explain && self.catalogue.compiler().knows(&sources);
         let compiled = self.compile(INLINE, &sources)?;
         let rendering = Rendering {

@@ -1,19 +1,25 @@
 //! Choosing the version that a request gets.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use quillet_core::Diagnostic;
 use quillet_core::history::{Mark, Split};
 use quillet_core::store::{Key, Kind};
+use serde_json::{Map as Object, Value as Tree};
 
 use super::view::{KeyOf, Pins, View};
 use super::{KeptPrompt, Pin, fetch};
 use crate::catalogue::Catalogue;
+use crate::definition::Prompt;
 use crate::error::ServiceError;
 use crate::input::Input;
-use crate::shelf::Shelf;
+use crate::shelf::{Prompts, Shelf};
 use crate::snapshot::{Definition, PromptEntry, Snapshot, State};
+use crate::sources::SourceSet;
+
+/// A prompt that is not stored with its sources, or what is wrong with it.
+type Inline = Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>>;
 
 /// How often versions that name versions are followed.
 const MOST_ROUNDS: usize = 8;
@@ -84,17 +90,11 @@ impl Catalogue {
         pins: &Pins,
         key_of: KeyOf<'_>,
     ) -> Made {
-        let view = View {
-            snapshot,
-            label: match &asked.mark {
-                Some(Mark::Label(label)) => Some(label.as_str()),
-                _ => None,
-            },
-            pins,
-            key_of,
-            drawn: RefCell::default(),
-            missing: RefCell::default(),
+        let label = match &asked.mark {
+            Some(Mark::Label(label)) => Some(label.as_str()),
+            _ => None,
         };
+        let view = View::new(snapshot, label, pins, key_of);
         let found = match &asked.mark {
             Some(mark) => view.marked(&asked.base, mark),
             None => view.find(&asked.base),
@@ -114,6 +114,58 @@ impl Catalogue {
                 Made::Of(made)
             }
         }
+    }
+
+    /// A prompt that is not stored, and the sources that it compiles from; what it calls may have
+    /// marks.
+    ///
+    /// # Errors
+    /// The store does not answer; inside, what is wrong with the definition.
+    pub(crate) async fn inline_for(
+        &self,
+        id: &str,
+        definition: &Object<String, Tree>,
+        snapshot: &Snapshot,
+        input: &Input<'_>,
+    ) -> Result<Inline, ServiceError> {
+        let key_of = |split: &Split| input.draws_by(split).into_owned();
+        let mut pins = Pins::new();
+        for _ in 0..MOST_ROUNDS {
+            let (made, missing) = self.inline_with(id, definition, snapshot, &pins, &key_of);
+            if missing.is_empty() {
+                return Ok(made);
+            }
+            self.add_pins(snapshot, missing, &mut pins).await?;
+        }
+        Ok(self.inline_with(id, definition, snapshot, &pins, &key_of).0)
+    }
+
+    fn inline_with(
+        &self,
+        id: &str,
+        definition: &Object<String, Tree>,
+        snapshot: &Snapshot,
+        pins: &Pins,
+        key_of: KeyOf<'_>,
+    ) -> (Inline, BTreeSet<Pin>) {
+        let view = View::new(snapshot, None, pins, key_of);
+        let made = self.builder().inline(id, definition.clone(), &view);
+        (made, view.missing.take())
+    }
+
+    /// Does something with the prompts that there are, where a version that a text names needs no
+    /// more than to be one of a prompt that is there.
+    pub(crate) fn describing<T>(
+        &self,
+        snapshot: &Snapshot,
+        work: impl FnOnce(&dyn Prompts) -> T,
+    ) -> T {
+        let (pins, key_of) = (Pins::new(), |_: &Split| String::new());
+        let view = View {
+            stands_in: true,
+            ..View::new(snapshot, None, &pins, &key_of)
+        };
+        work(&view)
     }
 
     async fn add_pins(

@@ -38,6 +38,9 @@ pub(super) struct View<'a> {
     pub(super) drawn: RefCell<Vec<Drawn>>,
     /// Pins that were looked for and are not fetched yet.
     pub(super) missing: RefCell<BTreeSet<Pin>>,
+    /// Whether what readers get who name no version stands in for a pin that is not fetched: for
+    /// those who want to know whether a text is right, and not what it says.
+    pub(super) stands_in: bool,
 }
 
 /// What an id leads to.
@@ -49,6 +52,24 @@ pub(super) enum Found<'a> {
 }
 
 impl<'a> View<'a> {
+    /// The prompts as a request sees them within a label, with these pins.
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        label: Option<&'a str>,
+        pins: &'a Pins,
+        key_of: KeyOf<'a>,
+    ) -> Self {
+        View {
+            snapshot,
+            label,
+            pins,
+            key_of,
+            drawn: RefCell::default(),
+            missing: RefCell::default(),
+            stands_in: false,
+        }
+    }
+
     /// What an id leads to, with a mark or without.
     pub(super) fn find(&self, id: &str) -> Option<Found<'a>> {
         // A key may have the sign in itself.
@@ -81,6 +102,7 @@ impl<'a> View<'a> {
                 }
                 match self.pins.get(&pin) {
                     Some(version) => version.as_deref().map(Found::Kept),
+                    None if self.stands_in => self.within(id, None),
                     None => {
                         self.missing.borrow_mut().insert(pin);
                         None

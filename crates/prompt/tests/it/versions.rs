@@ -396,3 +396,28 @@ async fn answers_say_which_version_spoke() {
     shop.service.sync().await.unwrap();
     assert_eq!(version("greet", true).await, Some(3));
 }
+
+#[tokio::test]
+async fn templates_of_requests_and_checks_know_marks() {
+    let shop = Shop::new().await;
+    shop.write("greet", "one").await;
+    shop.write("greet", "two").await;
+    shop.label("greet", "old", Some(Target::Version(1))).await;
+    let variables = Map::default();
+    let template = r#"{{template "greet@1" .}} {{template "greet@old" .}} {{template "greet" .}}"#;
+    let definition = serde_json::Map::from_iter([("prompt".to_owned(), template.into())]);
+    let input = Input::new(&variables, "request");
+    let rendered = shop.service.render_inline(definition.clone(), &input).await;
+    let expected = RenderedPrompt::Text("one one two".to_owned());
+    assert_eq!(rendered.unwrap().prompt, expected);
+    let text = serde_json::Value::from(definition).to_string();
+    let catalogue = shop.service.catalogue();
+    let found = catalogue.check_prompt("caller", "caller", &text);
+    assert!(found.is_empty(), "{found:?}");
+    let missing = text.replace("greet@1", "nobody@1");
+    assert!(
+        !catalogue
+            .check_prompt("caller", "caller", &missing)
+            .is_empty()
+    );
+}

@@ -19,7 +19,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_util::task::AbortOnDropHandle;
 use tracing::warn;
 
-use super::query::count;
+use super::served::count;
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::file::{Asked, file, takes_trailers};
-use super::served::databases;
+use super::served::{count, databases};
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
@@ -107,11 +107,6 @@ pub(crate) async fn run(
     let ran = databases.run(&name, &body.sql, &options).await?;
     count(&call, ran.execution_ms);
     json(&Answer::new(&ran))
-}
-
-pub(super) fn count(call: &Call, execution_ms: u64) {
-    let time = Duration::from_millis(execution_ms);
-    call.app.metrics.queries.record(time);
 }
 
 /// The form that is asked for; `None` for the JSON of the API.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::query::{self, Answer};
-use super::served::databases;
+use super::served::{count, databases};
 use crate::api::chat::in_time;
 use crate::api::{Id, json};
 use crate::error::{ApiError, Problem};
@@ -95,7 +95,7 @@ pub(crate) async fn ask(
     };
     let (generated, ran) = in_time(&call.app, answering).await?;
     if let Some(ran) = &ran {
-        query::count(&call, ran.execution_ms);
+        count(&call, ran.execution_ms);
     }
     json(&Answered {
         generated: &generated,

@@ -1,5 +1,7 @@
 //! The databases that a server has.
 
+use std::time::Duration;
+
 use quillet_core::ErrorCode;
 use quillet_host::sql::Databases;
 
@@ -15,4 +17,10 @@ pub(super) fn databases(call: &Call) -> Result<&Databases, ApiError> {
             "no databases are set up in this server",
         )),
     }
+}
+
+/// Counts a query that ran.
+pub(super) fn count(call: &Call, execution_ms: u64) {
+    let time = Duration::from_millis(execution_ms);
+    call.app.metrics.queries.record(time);
 }

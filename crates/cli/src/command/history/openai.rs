@@ -18,7 +18,7 @@ use crate::terminal;
 /// Reads and checks all of them before the first is written.
 pub(super) async fn import(file: &str, work: &Work<'_>) -> Result<(), Failure> {
     let text = source::read(file)?;
-    let saved = openai_prompts(&source::shown(file), &text).map_err(|found| {
+    let saved = openai_prompts(source::shown(file), &text).map_err(|found| {
         let bare = |diagnostic| Finding {
             diagnostic,
             text: None,

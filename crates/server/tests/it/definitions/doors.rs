@@ -16,7 +16,7 @@ async fn refused(place: &Place, path: &str, body: &Value) -> bool {
     is_error
 }
 
-fn mcp(method: &str, params: Value) -> Value {
+fn mcp(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
 }
 
@@ -37,7 +37,7 @@ fn doors(name: &str, prompt: &str) -> Vec<(&'static str, Value)> {
         body
     };
     let brought = json!({"metadata": {"skill_configs": [
-        {"name": "s", "description": "d", "content": "c", "tools": [model.clone()]}]}});
+        {"name": "s", "description": "d", "content": "c", "tools": [model]}]}});
     vec![
         (
             "/api/render",
@@ -64,7 +64,7 @@ fn doors(name: &str, prompt: &str) -> Vec<(&'static str, Value)> {
         ),
         (
             "/v1/response",
-            response(json!({"tools": {"builtin": {model.clone(): {}}}})),
+            response(json!({"tools": {"builtin": {model: {}}}})),
         ),
         (
             "/v1/response",
@@ -77,13 +77,13 @@ fn doors(name: &str, prompt: &str) -> Vec<(&'static str, Value)> {
         ("/v1/response", response(brought)),
         (
             "/mcp",
-            mcp("prompts/get", json!({"name": prompt, "arguments": asked})),
+            mcp("prompts/get", &json!({"name": prompt, "arguments": asked})),
         ),
         (
             "/mcp",
             mcp(
                 "tools/call",
-                json!({"name": format!("{name}_look"), "arguments": {}}),
+                &json!({"name": format!("{name}_look"), "arguments": {}}),
             ),
         ),
     ]
@@ -113,11 +113,11 @@ async fn no_door_opens_what_may_not_be_rendered() {
     assert!(refused(&place, "/api/render", &inline).await);
     let call = mcp(
         "tools/call",
-        json!({"name": "prompt_secret_plan", "arguments": {}}),
+        &json!({"name": "prompt_secret_plan", "arguments": {}}),
     );
     assert!(refused(&place, "/mcp", &call).await);
     for (method, list) in [("prompts/list", "prompts"), ("tools/list", "tools")] {
-        let body = mcp(method, json!({})).to_string();
+        let body = mcp(method, &json!({})).to_string();
         let listed = place.ok("some", ("POST", "/mcp", &body)).await;
         let listed = listed["result"][list].to_string();
         assert!(listed.contains("greet"), "{listed}");

@@ -58,7 +58,7 @@ async fn lists_show_what_may_be_read() {
     }
     // A tree of variables is not shown where one of them may not be read.
     for (who, path, status) in [
-        ("some", "/api/environs/greet", 200),
+        ("all", "/api/environs/greet", 200),
         ("some", "/api/environs/greet.lang", 200),
         ("most", "/api/environs/greet", 403),
         ("most", "/api/environs/greet.lang", 403),

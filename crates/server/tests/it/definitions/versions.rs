@@ -185,7 +185,7 @@ async fn differences_are_in_lines() {
         );
         let expected = format!(
             "--- greet.hello@{from}\n+++ greet.hello@{to}\n@@ -1 +1,3 @@\n-userPrompt: \"Two\"\n\
-             +userPrompt: |\n+  Three\n+  lines\n"
+             +userPrompt: |-\n+  Three\n+  lines\n"
         );
         assert_eq!(answer.body, expected, "{query}");
     }

@@ -1,0 +1,116 @@
+//! `quillet export`, `quillet import`.
+
+use std::fs;
+
+use serde_json::Value as Tree;
+
+use super::{FILES, Work};
+use crate::Place;
+
+#[test]
+fn an_import_that_broke_off_is_begun_again_and_doubles_nothing() {
+    let place = Place::new().with(&FILES);
+    let work = Work {
+        place: &place,
+        store: "sqlite:s.db",
+    };
+    for text in ["One", "Two", "Three"] {
+        fs::write(place.path().join("repo/prompts/greet/hello.gotmpl"), text).unwrap();
+        work.out(&["push", "repo", "-m", text, "--label", "staging"]);
+    }
+    let whole = work.out(&["export"]);
+    let lines: Vec<&str> = whole.lines().collect();
+    let of_hello = lines
+        .iter()
+        .position(|line| line.contains("greet:hello"))
+        .unwrap();
+    // A history of which two versions came, and a file that was cut in the middle of a line.
+    let mut part: Tree = serde_json::from_str(lines[of_hello]).unwrap();
+    part["versions"].as_array_mut().unwrap().truncate(2);
+    part["labels"] = serde_json::json!({});
+    fs::write(place.path().join("part.jsonl"), part.to_string()).unwrap();
+    fs::write(place.path().join("cut.jsonl"), &whole[..whole.len() - 9]).unwrap();
+    fs::write(place.path().join("whole.jsonl"), &whole).unwrap();
+    let other = Work {
+        place: &place,
+        store: "sqlite:o.db",
+    };
+    other.out(&["import", "part.jsonl"]);
+    let last = format!("line {}: EOF", lines.len());
+    other
+        .run(&["import", "cut.jsonl"])
+        .fails(1, &[&last, "nothing was imported"]);
+    assert_eq!(other.out(&["prompt", "list"]), "greet.hello\n");
+    let came = other.out(&["import", "whole.jsonl"]);
+    assert!(came.contains("prompt greet.hello: 1 version\n"), "{came}");
+    assert_eq!(other.out(&["export"]), whole);
+    // Another history under the same name is left alone, and does not keep the others out.
+    let third = Work {
+        place: &place,
+        store: "sqlite:t.db",
+    };
+    third.by_hand("greet:hello", "{\"userPrompt\": \"Mine\"}");
+    let done = third.run(&["import", "whole.jsonl"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(
+        done.out.contains("prompt greet.all: 1 version\n"),
+        "{done:?}"
+    );
+    assert!(
+        done.err
+            .contains("greet.hello: version 1 is another one here"),
+        "{done:?}"
+    );
+    assert_eq!(third.versions("greet.hello"), ["1 store \"\" latest"]);
+}
+
+#[test]
+fn prompts_that_were_saved_from_openai_become_versions() {
+    let saved = serde_json::json!([
+        {"id": "pmpt_1", "name": "Weather", "version": "2", "instructions": "You know {{city}} well."},
+        {"id": "pmpt_1", "name": "Weather", "version": "1", "instructions": "You know {{city}}.", "owner": "x"},
+        {"id": "pmpt_2", "messages": [{"role": "user", "content": "Hi"}]},
+    ]);
+    let place = Place::new().with(&[
+        ("saved.json", saved.to_string().as_str()),
+        (
+            "bad.json",
+            r#"[{"id": "pmpt_1", "instructions": "x"}, {"instructions": "y"}]"#,
+        ),
+    ]);
+    let work = Work {
+        place: &place,
+        store: "sqlite:s.db",
+    };
+    work.run(&["import", "openai", "bad.json"])
+        .fails(3, &["bad.json", "prompt 2: it has no id"]);
+    work.run(&["prompt", "list"]).gives("");
+    let done = work.run(&["import", "openai", "saved.json"]);
+    assert_eq!(
+        (done.code, done.out.as_str()),
+        (
+            Some(0),
+            "prompt pmpt_2: 1 version\nprompt weather: 2 versions\n"
+        ),
+        "{done:?}"
+    );
+    assert!(
+        done.err.contains("the member \"owner\" is not taken over"),
+        "{done:?}"
+    );
+    assert_eq!(
+        work.versions("weather"),
+        [
+            "2 ada \"pmpt_1 version 2 of OpenAI\" latest",
+            "1 ada \"pmpt_1 version 1 of OpenAI\" "
+        ]
+    );
+    assert_eq!(
+        work.out(&["import", "openai", "saved.json"]),
+        "prompt pmpt_2: is here already\nprompt weather: is here already\n"
+    );
+    let rendered = work.out(&["render", "weather@1", "-D", "city=Paris"]);
+    assert!(rendered.contains("You know Paris."), "{rendered}");
+    work.run(&["import", "opanai", "saved.json"])
+        .fails(2, &["\"opanai\" is no form of files"]);
+}

@@ -1,0 +1,79 @@
+//! A prompt as a definition of its own, which is rendered in its place, and why that may fail.
+
+use quillet_core::Diagnostic;
+use quillet_template::{MessageSyntax, Missing};
+use serde_json::{Map as Object, Value as Tree, json};
+
+use crate::definition::{Body, Prompt};
+use crate::error::ServiceError;
+
+/// Why a prompt cannot be given out.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ResidualError {
+    /// It is not exact. Each finding has its place.
+    #[error("{}", first(.0))]
+    Refused(Vec<Diagnostic>),
+    /// It does not render.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+}
+
+fn first(found: &[Diagnostic]) -> String {
+    found.first().map(ToString::to_string).unwrap_or_default()
+}
+
+impl From<Diagnostic> for ResidualError {
+    fn from(found: Diagnostic) -> Self {
+        ResidualError::Refused(vec![found])
+    }
+}
+
+/// The prompt with this body as a definition that takes any variable, without messages that are
+/// places for others; `None` where it has no other messages.
+pub(super) fn definition(
+    prompt: &Prompt,
+    threads: &[(usize, String)],
+    body: &Body,
+) -> Option<Object<String, Tree>> {
+    let body = match body {
+        Body::Text(text) => ("prompt", json!(text)),
+        Body::Messages(messages) => {
+            let is_thread = |index: usize| threads.iter().any(|(place, _)| *place == index);
+            let said = messages
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| !is_thread(*index));
+            let said: Vec<Tree> = said
+                .map(
+                    |(_, said)| json!({"role": said.role.as_str(), "content": said.content.as_ref()}),
+                )
+                .collect();
+            if said.is_empty() {
+                return None;
+            }
+            ("messages", said.into())
+        }
+        Body::Script(_) => return None,
+    };
+    let syntax = match prompt.messages {
+        MessageSyntax::Plain => "plain",
+        MessageSyntax::Elements => "elements",
+        MessageSyntax::RoleLines => "role-lines",
+    };
+    let missing = match prompt.missing {
+        Missing::Strict => "strict",
+        _ => "lenient",
+    };
+    let members = [
+        body,
+        ("format", json!(prompt.format)),
+        ("messageSyntax", json!(syntax)),
+        ("missing", json!(missing)),
+        ("trusted", json!(prompt.trusted)),
+        ("trustedResults", json!(prompt.trusted_results)),
+    ];
+    let members = members
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
+    Some(members.collect())
+}

@@ -273,12 +273,12 @@ impl Looking<'_> {
             Whose::Request(name) => name,
             Whose::Inside(name) => {
                 let what = format!("something in the variable {name} of the request is printed");
-                self.refuse(span, what, findings);
+                findings.refuse(span, what);
                 return;
             }
         };
         if let Some(why) = self.cannot_be_open(name) {
-            self.refuse(span, format!("the variable {name} {why}"), findings);
+            findings.refuse(span, format!("the variable {name} {why}"));
             return;
         }
         let known = self.open.names.iter().position(|known| known == name);
@@ -316,16 +316,8 @@ impl Looking<'_> {
     fn decides(&self, path: &Path, what: &str, span: Span, findings: &mut Findings<'_>) {
         if let Whose::Request(name) | Whose::Inside(name) = self.open.scope.whose(path) {
             let what = format!("the variable {name} of the request {what}");
-            self.refuse(span, what, findings);
+            findings.refuse(span, what);
         }
-    }
-
-    fn refuse(&self, span: Span, what: String, findings: &mut Findings<'_>) {
-        let help = format!(
-            "no client can fill that in: call POST /api/render/prompts/{}",
-            self.prompt.id
-        );
-        findings.refuse_with(span, what, help);
     }
 
     fn by_name(&mut self, function: &str, span: Span, text: &str) {

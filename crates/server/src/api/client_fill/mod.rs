@@ -64,7 +64,7 @@ pub(crate) async fn offer(
     {
         return Ok(said);
     }
-    let prompt = parse(id, &found.content).map_err(|found| inexact(&found))?;
+    let prompt = parse(id, &found.content).map_err(|found| inexact(id, &found))?;
     let left = residual(&call.app.service, &prompt, notation, call.exchange.id()).await;
     match left {
         Ok(Residual::Text(text)) => Ok(Said::Text(text)),
@@ -78,7 +78,7 @@ pub(crate) async fn offer(
             };
             Ok(Said::Chat(messages.into_iter().map(turn).collect()))
         }
-        Err(ResidualError::Refused(found)) => Err(inexact(&found)),
+        Err(ResidualError::Refused(found)) => Err(inexact(id, &found)),
         Err(ResidualError::Service(error)) => Err(error.into()),
     }
 }
@@ -101,11 +101,23 @@ pub(crate) fn parse(id: &str, content: &Content) -> Result<Prompt, Vec<Diagnosti
     parsed.map(|(prompt, _)| prompt)
 }
 
-fn inexact(found: &[Diagnostic]) -> ApiError {
-    let all: Vec<String> = found.iter().map(ToString::to_string).collect();
+fn inexact(id: &str, found: &[Diagnostic]) -> ApiError {
+    let one = |one: &Diagnostic| {
+        let Diagnostic {
+            source, message, ..
+        } = one;
+        match one.position {
+            Some(at) => format!("{source}:{}:{}: {message}", at.line, at.column),
+            None => format!("{source}: {message}"),
+        }
+    };
+    let all: Vec<String> = found.iter().map(one).collect();
     let message = format!(
-        "this prompt cannot be given to a client that fills in variables itself: {}",
+        "{id} cannot be given to a client that fills in variables itself: {}",
         all.join("; ")
     );
-    problem(ErrorCode::DoorInexact, message).described(found.to_vec())
+    let hint = format!("mend that, or let the server fill it in: POST /api/render/prompts/{id}");
+    problem(ErrorCode::DoorInexact, message)
+        .described(found.to_vec())
+        .hint(hint)
 }

@@ -67,7 +67,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Removes an entry; `false` if there was none.
     fn remove<'a>(&'a self, kind: Kind, key: &'a Key) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Changes from now on. A slow reader may get [`Change::All`] in place of many.
+    /// Changes from now on. A slow reader may get [`Change::All`](super::Change::All) in place of
+    /// many.
     fn changes(&self) -> Changes;
 
     /// Ends when every change that anybody made before this was called has been sent to

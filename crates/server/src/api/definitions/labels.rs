@@ -37,7 +37,7 @@ pub(crate) struct LabelBody {
     /// Mixed into the draw. Two labels with one salt draw alike.
     salt: Option<String>,
     /// Where the label has to be now, as `GET` shows it: a number, an object with `versions`, or
-    /// `null` for nowhere.
+    /// `null` where it is not set.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Object>)]
     expect: Option<Tree>,

@@ -142,6 +142,9 @@ pub struct CompileOptions {
     /// writes out itself (`{{'…'}}`), may carry it too: what Semantic Kernel's flag
     /// of a whole prompt means in .NET. Variables do not. Only its formats ask.
     pub trusted_results: bool,
+    /// Functions that Jinja's formats take as filters as well: `{{ x|f(a) }}` calls `f(x, a)`, in the
+    /// place of a filter of that name. Liquid takes every function so, and the others have no filters.
+    pub filters: Vec<String>,
     /// Bounds on the source.
     pub limits: CompileLimits,
 }

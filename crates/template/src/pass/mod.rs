@@ -236,6 +236,10 @@ impl<'a> Pass<'a> {
         if Instant::now() >= self.clock.deadline {
             return Err(self.limit(Limit::Time));
         }
+        if self.functions.interrupted() {
+            let reason = "the render was interrupted";
+            return Err(RenderError::new(ErrorKind::Execution, reason).into());
+        }
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 //! calls of an idempotent function, in whichever entry, are one.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -13,15 +13,12 @@ use quillet_core::{BoxFuture, Value};
 use crate::Render;
 use crate::call::{Arguments, CallError};
 use crate::error::{ErrorKind, RenderError};
+use crate::host::Instant;
 use crate::limits::{Limit, Limits};
 use crate::render::Entry;
+use crate::timer;
 
 type Answer = Result<Value, CallError>;
-
-/// An evaluation is repeated no sooner than so many times its own duration after
-/// the one before, so that results which trickle in cannot make a large template
-/// be evaluated all the time.
-const REST: u32 = 4;
 
 /// Names of a chain that an error shows from each end.
 const SHOWN: usize = 4;
@@ -38,23 +35,23 @@ struct Job {
 /// The calls of one render.
 pub(crate) struct Jobs<'a> {
     render: &'a Render<'a>,
-    deadline: tokio::time::Instant,
+    deadline: Instant,
     jobs: Vec<Job>,
     /// Those before it were started.
     next: usize,
     running: FuturesUnordered<BoxFuture<'a, (usize, Answer)>>,
-    evaluated: tokio::time::Instant,
+    evaluated: Instant,
 }
 
 impl<'a> Jobs<'a> {
     pub(crate) fn new(render: &'a Render<'a>, deadline: Instant) -> Self {
         Jobs {
             render,
-            deadline: deadline.into(),
+            deadline,
             jobs: Vec::new(),
             next: 0,
             running: FuturesUnordered::new(),
-            evaluated: tokio::time::Instant::now(),
+            evaluated: timer::now(),
         }
     }
 
@@ -119,7 +116,7 @@ impl<'a> Jobs<'a> {
         entries: &mut [Entry],
         took: Duration,
     ) -> Result<(), Box<RenderError>> {
-        let not_before = self.evaluated + took * REST;
+        let not_before = self.evaluated + timer::rest(took);
         let mut wanted = entries.iter().any(Entry::is_wanted);
         if self.next == self.jobs.len() && self.running.is_empty() && !wanted {
             let reason = "the template waits for a call that it has not made";
@@ -130,7 +127,7 @@ impl<'a> Jobs<'a> {
             if self.running.is_empty() {
                 break;
             }
-            let now = tokio::time::Instant::now();
+            let now = timer::now();
             let ended = if wanted && now >= not_before {
                 match self.running.next().now_or_never() {
                     Some(ended) => ended,
@@ -142,10 +139,10 @@ impl<'a> Jobs<'a> {
                 } else {
                     self.deadline
                 };
-                match tokio::time::timeout_at(until, self.running.next()).await {
-                    Ok(ended) => ended,
-                    Err(_) if until < self.deadline => break,
-                    Err(_) => return Err(out_of_time(self.render.limits).into()),
+                match timer::until(until, self.running.next()).await {
+                    Some(ended) => ended,
+                    None if until < self.deadline => break,
+                    None => return Err(out_of_time(self.render.limits).into()),
                 }
             };
             let Some((index, answer)) = ended else {
@@ -161,7 +158,7 @@ impl<'a> Jobs<'a> {
                 break;
             }
         }
-        self.evaluated = tokio::time::Instant::now();
+        self.evaluated = timer::now();
         Ok(())
     }
 

@@ -35,6 +35,7 @@ pub mod convert;
 mod error;
 mod factory;
 pub mod format;
+pub mod host;
 mod jobs;
 mod limits;
 mod name;
@@ -43,6 +44,13 @@ mod reference;
 mod render;
 mod segment;
 pub mod structure;
+#[cfg(feature = "timer")]
+mod timer;
+#[cfg(not(feature = "timer"))]
+#[path = "timer_missing.rs"]
+mod timer;
+#[cfg(all(test, feature = "timer"))]
+mod timer_missing;
 
 pub use call::{Arguments, CallError, Functions, NoFunctions};
 pub use error::{CompileError, ErrorKind, RenderError};

@@ -35,7 +35,7 @@
 //! registered because the result of the one before had come.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use quillet_core::Map;
 use smallvec::SmallVec;
@@ -44,11 +44,13 @@ use crate::Template;
 use crate::buffer;
 use crate::call::Functions;
 use crate::error::{ErrorKind, RenderError};
+use crate::host::Instant;
 use crate::jobs::{Jobs, out_of_time};
 use crate::limits::Limits;
 use crate::pass::{Call, Calls, Clock, Pass, Stop};
 use crate::segment::{Origins, Segment};
 use crate::structure::{self, ChatMessage};
+use crate::timer;
 
 /// What to render.
 #[expect(
@@ -206,8 +208,12 @@ impl Entry {
 /// which meets it again and so knows where in the template it stands.
 ///
 /// A template without late-bound calls is done in one evaluation, at the first
-/// poll. Dropping the future cancels the calls. Calls need a tokio runtime
-/// with time enabled.
+/// poll. Dropping the future cancels the calls.
+///
+/// With the feature `timer`, calls need a tokio runtime with time enabled. Without
+/// it they need no runtime, and the future may be polled at any time: a poll takes
+/// up what calls have ended since the last one, and looks at the clock. A call that
+/// hangs then runs into the limit on time at the first poll behind it.
 ///
 /// # Errors
 /// The first failure of any entry, of any call, or of a limit.
@@ -294,9 +300,9 @@ async fn make_calls(
         }
         jobs.start(entries)?;
         jobs.wait(entries, took).await?;
-        let begun = tokio::time::Instant::now();
+        let begun = timer::now();
         evaluate_ready(render, clock, entries)?;
-        took = begun.elapsed();
+        took = timer::now().saturating_duration_since(begun);
     }
     Ok(())
 }

@@ -9,11 +9,12 @@ use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use quillet_core::{BoxFuture, Map, Value};
+use quillet_template::host::Instant;
 use quillet_template::{
-    Arguments, CallError, ErrorKind, Functions, Render, RenderError, render, render_segments,
+    Arguments, CallError, ErrorKind, Functions, Render, RenderError, render_polled,
 };
 
 use super::error::TemplateError;
@@ -99,11 +100,7 @@ impl Rendering {
                         functions: desk.as_ref(),
                         limits: &limits,
                     };
-                    if noted {
-                        render_segments(&work).await
-                    } else {
-                        render(&work).await
-                    }
+                    render_polled(&work, noted).await
                 }
             })),
             desk,

@@ -61,6 +61,10 @@ pub(crate) fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
         _ if code.starts_with("render.") => "RenderError",
         _ => "TemplateSyntaxError",
     };
+    let hint = match error.hint() {
+        None if code == "render.unknown_function" => Some("give it among the tools: tools={name: f}"),
+        hint => hint,
+    };
     let message = error.to_string();
     // The text of a finding ends in its hint, which the exception shows by itself.
     let message = match error.hint() {
@@ -73,7 +77,7 @@ pub(crate) fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
         message,
         source: error.source_name(),
         position: error.position(),
-        hint: error.hint(),
+        hint,
         diagnostics: error.diagnostics(),
     }
     .raise(py)

@@ -15,7 +15,7 @@ use crate::keys::Keys;
 
 /// Values in one set of variables. A list that holds another one ten times is read ten times, and
 /// such lists inside each other grow without end.
-const MOST_VALUES: usize = 10_000_000;
+const MOST_VALUES: usize = 2_000_000;
 
 /// A value that cannot be read, and why.
 #[derive(Debug)]

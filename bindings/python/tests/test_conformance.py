@@ -65,6 +65,9 @@ def told(answer: dict[str, Any]) -> dict[str, Any]:
         # In Rust the text of a finding ends in its hint.
         if error["hint"]:
             error["message"] = error["message"].removesuffix(f" ({error['hint']})")
+        # The package says how to give a function in Python.
+        if error["code"] == "render.unknown_function":
+            error["hint"] = None
         return {"error": error}
     return {**answer, "failed": len(answer["failed"])}
 

@@ -24,8 +24,11 @@ from ._template import Segment, Template
 
 __all__ = [
     "ConvertError",
+    "DictLoader",
     "Environment",
     "FileError",
+    "FileSystemLoader",
+    "FunctionLoader",
     "LimitError",
     "OptionError",
     "QuilletError",

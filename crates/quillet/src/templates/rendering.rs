@@ -9,9 +9,10 @@ use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use quillet_core::{BoxFuture, Map, Value};
+use quillet_template::host::Instant;
 use quillet_template::{
     Arguments, CallError, ErrorKind, Functions, Render, RenderError, render, render_segments,
 };

@@ -15,6 +15,7 @@ use crate::call::{Arguments, CallError};
 use crate::error::{ErrorKind, RenderError};
 use crate::host::Instant;
 use crate::limits::{Limit, Limits};
+use crate::polled;
 use crate::render::Entry;
 use crate::timer;
 
@@ -36,6 +37,8 @@ struct Job {
 pub(crate) struct Jobs<'a> {
     render: &'a Render<'a>,
     deadline: Instant,
+    /// Whether whoever drives the render polls it, so that no timer has to wake it.
+    polled: bool,
     jobs: Vec<Job>,
     /// Those before it were started.
     next: usize,
@@ -44,14 +47,38 @@ pub(crate) struct Jobs<'a> {
 }
 
 impl<'a> Jobs<'a> {
-    pub(crate) fn new(render: &'a Render<'a>, deadline: Instant) -> Self {
+    pub(crate) fn new(render: &'a Render<'a>, deadline: Instant, polled: bool) -> Self {
         Jobs {
             render,
             deadline,
+            polled,
             jobs: Vec::new(),
             next: 0,
             running: FuturesUnordered::new(),
-            evaluated: timer::now(),
+            evaluated: now(polled),
+        }
+    }
+
+    /// The time, by the clock that it waits by.
+    pub(crate) fn now(&self) -> Instant {
+        now(self.polled)
+    }
+
+    /// See [`timer::rest`].
+    fn rest(&self, took: Duration) -> Duration {
+        if self.polled {
+            polled::rest(took)
+        } else {
+            timer::rest(took)
+        }
+    }
+
+    /// The next call that ends; `None` if the time is up before.
+    async fn next_until(&mut self, deadline: Instant) -> Option<Option<(usize, Answer)>> {
+        if self.polled {
+            polled::until(deadline, self.running.next()).await
+        } else {
+            timer::until(deadline, self.running.next()).await
         }
     }
 
@@ -116,7 +143,7 @@ impl<'a> Jobs<'a> {
         entries: &mut [Entry],
         took: Duration,
     ) -> Result<(), Box<RenderError>> {
-        let not_before = self.evaluated + timer::rest(took);
+        let not_before = self.evaluated + self.rest(took);
         let mut wanted = entries.iter().any(Entry::is_wanted);
         if self.next == self.jobs.len() && self.running.is_empty() && !wanted {
             let reason = "the template waits for a call that it has not made";
@@ -127,7 +154,7 @@ impl<'a> Jobs<'a> {
             if self.running.is_empty() {
                 break;
             }
-            let now = timer::now();
+            let now = self.now();
             let ended = if wanted && now >= not_before {
                 match self.running.next().now_or_never() {
                     Some(ended) => ended,
@@ -139,7 +166,7 @@ impl<'a> Jobs<'a> {
                 } else {
                     self.deadline
                 };
-                match timer::until(until, self.running.next()).await {
+                match self.next_until(until).await {
                     Some(ended) => ended,
                     None if until < self.deadline => break,
                     None => return Err(out_of_time(self.render.limits).into()),
@@ -158,7 +185,7 @@ impl<'a> Jobs<'a> {
                 break;
             }
         }
-        self.evaluated = timer::now();
+        self.evaluated = self.now();
         Ok(())
     }
 
@@ -197,6 +224,10 @@ impl<'a> Jobs<'a> {
         job.answer = Some(answer);
         wanted
     }
+}
+
+fn now(polled: bool) -> Instant {
+    if polled { polled::now() } else { timer::now() }
 }
 
 pub(crate) fn out_of_time(limits: &Limits) -> RenderError {

@@ -40,6 +40,7 @@ mod jobs;
 mod limits;
 mod name;
 mod pass;
+mod polled;
 mod reference;
 mod render;
 mod segment;
@@ -59,7 +60,7 @@ pub use limits::{CompileLimits, Limit, Limits};
 pub use name::plugin_function;
 pub use pass::{Called, Pass, Stop};
 pub use reference::{FunctionReference, References, VariableReference};
-pub use render::{Render, Rendered, render, render_segments};
+pub use render::{Render, Rendered, render, render_polled, render_segments};
 pub use segment::{Segment, SegmentKind};
 pub use structure::{ChatMessage, MessageSyntax, Part};
 

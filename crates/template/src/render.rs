@@ -50,7 +50,6 @@ use crate::limits::Limits;
 use crate::pass::{Call, Calls, Clock, Pass, Stop};
 use crate::segment::{Origins, Segment};
 use crate::structure::{self, ChatMessage};
-use crate::timer;
 
 /// What to render.
 #[expect(
@@ -218,7 +217,7 @@ impl Entry {
 /// # Errors
 /// The first failure of any entry, of any call, or of a limit.
 pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
-    run(render, false).await
+    run(render, false, false).await
 }
 
 /// The same, and notes where each part of the text comes from, for
@@ -262,17 +261,29 @@ pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
 /// # Errors
 /// As [`render`].
 pub async fn render_segments(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
-    run(render, true).await
+    run(render, true, false).await
 }
 
-async fn run(render: &Render<'_>, noted: bool) -> Result<Rendered, Box<RenderError>> {
+/// The same as [`render()`], or as [`render_segments`] where `noted`, for programs that drive the
+/// render themselves: the future needs no runtime, whether this crate has its feature `timer` or not.
+/// It may be polled at any time, with any waker. A poll takes up what calls have ended since the last
+/// one, and looks at the clock: a call that hangs runs into the limit on time at the first poll behind
+/// it.
+///
+/// # Errors
+/// As [`render()`].
+pub async fn render_polled(render: &Render<'_>, noted: bool) -> Result<Rendered, Box<RenderError>> {
+    run(render, noted, true).await
+}
+
+async fn run(render: &Render<'_>, noted: bool, polled: bool) -> Result<Rendered, Box<RenderError>> {
     let clock = Clock::starting(render.limits.time);
     let entries = render.entries.iter().map(|_| Entry::new(noted));
     let mut entries: SmallVec<[Entry; 1]> = entries.collect();
     evaluate_ready(render, &clock, &mut entries)?;
     if entries.iter().any(|entry| !entry.done) {
         // Boxed: a future is moved as a whole, and most renders make no call.
-        Box::pin(make_calls(render, &clock, &mut entries)).await?;
+        Box::pin(make_calls(render, &clock, &mut entries, polled)).await?;
     }
     let mut rendered = Rendered::default();
     // By reference: an entry is large, and moving it would cost a small render a twentieth.
@@ -291,8 +302,9 @@ async fn make_calls(
     render: &Render<'_>,
     clock: &Clock,
     entries: &mut [Entry],
+    polled: bool,
 ) -> Result<(), Box<RenderError>> {
-    let mut jobs = Jobs::new(render, clock.deadline);
+    let mut jobs = Jobs::new(render, clock.deadline, polled);
     let mut took = Duration::ZERO;
     while entries.iter().any(|entry| !entry.done) {
         if Instant::now() >= clock.deadline {
@@ -300,9 +312,9 @@ async fn make_calls(
         }
         jobs.start(entries)?;
         jobs.wait(entries, took).await?;
-        let begun = timer::now();
+        let begun = jobs.now();
         evaluate_ready(render, clock, entries)?;
-        took = timer::now().saturating_duration_since(begun);
+        took = jobs.now().saturating_duration_since(begun);
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use quillet_core::{BoxFuture, Map, Value};
 use quillet_template::host::Instant;
 use quillet_template::{
-    Arguments, CallError, ErrorKind, Functions, Render, RenderError, render, render_segments,
+    Arguments, CallError, ErrorKind, Functions, Render, RenderError, render_polled,
 };
 
 use super::error::TemplateError;
@@ -100,11 +100,7 @@ impl Rendering {
                         functions: desk.as_ref(),
                         limits: &limits,
                     };
-                    if noted {
-                        render_segments(&work).await
-                    } else {
-                        render(&work).await
-                    }
+                    render_polled(&work, noted).await
                 }
             })),
             desk,

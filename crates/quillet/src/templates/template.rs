@@ -223,6 +223,15 @@ impl Template {
         Ok(self.rendered(&variables.into(), false)?.into_text())
     }
 
+    /// The same as bytes, for programs that make texts of their own kind of them: a format whose
+    /// strings are bytes (Go's) may have cut a character.
+    ///
+    /// # Errors
+    /// As [`Template::render`].
+    pub fn render_bytes(&self, variables: impl Into<Map>) -> Result<Vec<u8>, TemplateError> {
+        Ok(self.rendered(&variables.into(), false)?.into_bytes())
+    }
+
     /// The messages with these variables, see [`Rendered::messages`].
     ///
     /// # Errors

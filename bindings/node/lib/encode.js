@@ -1,6 +1,6 @@
 'use strict';
 // Writes values down for the engine: words that say what follows, and one text that all strings are
-// parts of. `src/decode.rs` reads it. A value of any size crosses in one call so, and objects of equal
+// parts of. `bridge/src/decode.rs` reads it. A value of any size crosses in one call so, and objects of equal
 // keys say them once.
 //
 // A template remembers what its last variables were, leaf by leaf. A list or an object that is the same

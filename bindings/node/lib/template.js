@@ -29,12 +29,12 @@ function createApi(native) {
 
     /** Names of the variables that it reads, in the order of first use. */
     get variables() {
-      return native.variables(this.#number);
+      return JSON.parse(unwrap(native.variables(this.#number)));
     }
 
     /** Names of the functions that it calls and does not bring itself, in the order of first use. */
     get functions() {
-      return native.functions(this.#number);
+      return JSON.parse(unwrap(native.functions(this.#number)));
     }
 
     render(variables = {}, options) {
@@ -64,7 +64,7 @@ function createApi(native) {
 
     segments(variables = {}, options) {
       if (options !== undefined && withTools(options)) return drive(this.#begin(variables, options, 'segments'));
-      return this.#once(native.segments, variables);
+      return JSON.parse(this.#once(native.segments, variables));
     }
 
     async segmentsAsync(variables = {}, options = {}) {
@@ -81,10 +81,10 @@ function createApi(native) {
       isObject(variables);
       const tools = readTools(options.tools);
       const values = [variables, ...tools.map((tool) => tool.default)];
-      const functions = tools.map(({ name, parameters, idempotent }) => ({ name, parameters, idempotent }));
-      const number = encoder.encode('variables', values, null,
+      const functions = JSON.stringify(tools, ['name', 'parameters', 'idempotent']);
+      const number = unwrap(encoder.encode('variables', values, null,
         (encoder, words, count, text, units) =>
-          native.begin(this.#number, encoder, words, count, text, units, functions, what === 'segments'));
+          native.begin(this.#number, encoder, words, count, text, units, functions, what)));
       return {
         native,
         encoder,
@@ -101,7 +101,7 @@ function createApi(native) {
   /** Everything that is wrong with a template; an empty list if nothing is. */
   function check(text, options = {}) {
     const { format, compile } = readOptions(text, options);
-    return native.check(format, text, compile);
+    return JSON.parse(unwrap(native.check(format, text, compile)));
   }
 
   /** The template in another format, with what is exact for some values only. */
@@ -110,12 +110,12 @@ function createApi(native) {
     const { from, to, assumeText = false, strict = false } = options ?? {};
     isText('from', from);
     isText('to', to);
-    return unwrap(native.convert(text, from, to, Boolean(assumeText), Boolean(strict)));
+    return JSON.parse(unwrap(native.convert(text, from, to, Boolean(assumeText), Boolean(strict))));
   }
 
   /** The formats, each with its other names. */
   function formats() {
-    return native.formats().map(([name, ...aliases]) => ({ name, aliases }));
+    return JSON.parse(native.formats()).map(([name, ...aliases]) => ({ name, aliases }));
   }
 
   /** A number that prints as one with a fraction where a format tells them apart: `3.0` in Jinja. */
@@ -128,7 +128,7 @@ function createApi(native) {
 
 /** What the engine answered; thrown if it is an error. */
 function unwrap(answer) {
-  if (answer !== null && typeof answer === 'object' && answer.code !== undefined) throw new QuilletError(answer);
+  if (answer !== null && typeof answer === 'object') throw new QuilletError(JSON.parse(answer.error));
   return answer;
 }
 
@@ -152,21 +152,19 @@ function readOptions(text, options) {
   }
   for (const [partial, text] of Object.entries(partials)) isText(`partials.${partial}`, text);
   knownKeys('limits', limits, LIMITS);
+  const bounds = {};
   for (const [limit, bound] of Object.entries(limits)) {
-    if (bound === undefined || (typeof bound === 'number' && bound >= 0)) continue;
-    throw refused('option.kind', `limits.${limit} is no number from 0 on`, 'leave it out for the default');
+    if (bound === undefined) continue;
+    if (typeof bound !== 'number' || !(bound >= 0)) {
+      throw refused('option.kind', `limits.${limit} is no number from 0 on`, 'leave it out for the default');
+    }
+    // JSON has no infinity.
+    bounds[limit] = Math.min(bound, Number.MAX_VALUE);
   }
-  const compile = {
-    name,
-    partialNames: Object.keys(partials),
-    partialTexts: Object.values(partials),
-    missing,
-    messages,
-    trusted: names('trusted', trusted),
-    filters: names('filters', filters),
-    ...limits,
-  };
-  return { format, compile };
+  names('trusted', trusted);
+  names('filters', filters);
+  const compile = { name, partials: Object.entries(partials), missing, messages, trusted, filters, limits: bounds };
+  return { format, compile: JSON.stringify(compile) };
 }
 
 function withTools({ tools }) {

@@ -119,30 +119,30 @@ function driveAsync(render) {
 
 /** The calls that are newly waited for; `null` at the end. */
 function step({ native, number, unwrap }) {
-  return unwrap(native.step(number));
+  const calls = unwrap(native.step(number));
+  return calls === null ? null : JSON.parse(calls);
 }
 
 function result({ native, number, what, unwrap }) {
   const found = unwrap(native.result(number, what));
-  return what === 'messages' ? JSON.parse(found) : found;
+  return what === 'text' ? found : JSON.parse(found);
 }
 
 /** Arguments by name come last, as one object. */
-function invoke({ tools }, call) {
-  const { positional, named } = JSON.parse(call.arguments);
-  const { call: work } = tools.get(call.name);
+function invoke({ tools }, { name, positional, named }) {
+  const { call: work } = tools.get(name);
   return Object.keys(named).length > 0 ? work(...positional, named) : work(...positional);
 }
 
-function give({ native, encoder, number }, call, value) {
-  encoder.encode(`the result of ${call.name}`, value ?? null, null,
-    (encoder, words, count, text, units) => native.give(number, call.id, encoder, words, count, text, units));
+function give({ native, encoder, number, unwrap }, call, value) {
+  unwrap(encoder.encode(`the result of ${call.name}`, value ?? null, null,
+    (encoder, words, count, text, units) => native.give(number, call.id, encoder, words, count, text, units)));
 }
 
 /** What a call that failed leaves is the engine's business; what became of it is told. */
-function failed({ native, number, onToolError }, call, error) {
+function failed({ native, number, unwrap, onToolError }, call, error) {
   const message = messageOf(error);
-  native.fail(number, call.id, message);
+  unwrap(native.fail(number, call.id, message));
   onToolError({ tool: call.name, message, error });
 }
 

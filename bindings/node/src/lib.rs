@@ -1,133 +1,102 @@
-//! Quillet's template engine as an addon of Node. `lib/` is its face in JavaScript; nobody else calls
-//! these functions, which take what `lib/` has checked and answer with plain data.
+//! Quillet's template engine as an addon of Node: hands bytes on between JavaScript and
+//! `quillet-bridge`. `lib/` is its face in JavaScript; nobody else calls these functions, which take
+//! what `lib/` has checked. Where something is wrong they give `{error}`, as JSON.
 //!
 //! Templates and renders are known by number: an object of Node's own for each would be looked up and
 //! checked on every call, which costs more than a small render.
 
-mod answer;
-mod decode;
-mod options;
-mod world;
+use std::cell::RefCell;
 
 use napi::bindgen_prelude::*;
-use napi::{Env, JsString};
+use napi::{Env, JsString, JsValue, check_status, sys};
 use napi_derive::napi;
-use quillet::Step;
-use quillet::template::convert::ConvertOptions;
+use quillet_bridge::{Encoded, Refusal, Wanted, World};
 
-use crate::decode::Shape;
-use crate::options::{CompileOptions, FunctionOptions};
-use crate::world::{Encoded, Memory, World};
+/// Units of text for which the buffer is kept between calls.
+const KEPT_UNITS: usize = 128 << 10;
 
-/// Begins with the kinds of objects of one copy of `lib/`, and gives its number.
+thread_local! {
+    /// Node runs each worker in a thread of its own. No JavaScript runs while this is borrowed, so
+    /// nobody asks for it a second time.
+    static WORLD: RefCell<World> = RefCell::default();
+    static UNITS: RefCell<Vec<u16>> = const { RefCell::new(Vec::new()) };
+}
+
+fn world<T>(work: impl FnOnce(&mut World) -> T) -> T {
+    WORLD.with_borrow_mut(work)
+}
+
+/// See [`World::add_encoder`].
 #[napi(catch_unwind)]
 pub fn encoder() -> u32 {
-    World::with(World::add_encoder)
+    world(World::add_encoder)
 }
 
-/// A kind of object, by its keys: gives its number.
+/// See [`World::add_shape`].
 #[napi(catch_unwind)]
-pub fn shape(encoder: u32, keys: Vec<String>) -> Result<u32> {
-    World::with(|world| Ok(world.encoder(encoder)?.add(Shape::new(keys))))
+pub fn shape(env: &Env, encoder: u32, keys: Vec<String>) -> Result<Unknown<'_>> {
+    number(env, world(|world| world.add_shape(encoder, keys)))
 }
 
-/// Forgets all kinds of objects; their numbers begin at 0 again.
+/// See [`World::forget_shapes`].
 #[napi(catch_unwind)]
-pub fn forget_shapes(encoder: u32) -> Result<()> {
-    World::with(|world| {
-        world.encoder(encoder)?.forget();
-        Ok(())
-    })
+pub fn forget_shapes(encoder: u32) {
+    world(|world| world.forget_shapes(encoder));
 }
 
-/// Compiles a template: its number, or what is wrong.
+/// See [`World::compile`].
 #[napi(catch_unwind)]
-pub fn compile<'e>(
-    env: &'e Env,
-    format: String,
-    text: String,
-    options: CompileOptions,
-) -> Result<Unknown<'e>> {
-    let patience = options.patience();
-    let options = options.read()?;
-    match quillet::Template::compile(&format, &text, &options) {
-        Ok(template) => {
-            let number = World::with(|world| world.add_template(template, patience));
-            answer::number(env, number)
-        }
-        Err(error) => answer::error(env, &error),
-    }
+pub fn compile(env: &Env, format: String, text: String, options: String) -> Result<Unknown<'_>> {
+    number(env, world(|world| world.compile(&format, &text, &options)))
 }
 
-/// Lets a template go.
+/// See [`World::release`].
 #[napi(catch_unwind)]
 pub fn release(template: u32) {
-    World::with(|world| world.remove_template(template));
+    world(|world| world.release(template));
 }
 
-/// Names of the variables that a template reads.
+/// See [`World::variables`].
 #[napi(catch_unwind)]
-pub fn variables(template: u32) -> Result<Vec<String>> {
-    World::with(|world| {
-        let template = world.template(template)?;
-        Ok(template
-            .variables()
-            .into_iter()
-            .map(str::to_owned)
-            .collect())
-    })
+pub fn variables(env: &Env, template: u32) -> Result<Unknown<'_>> {
+    text(env, world(|world| world.variables(template)))
 }
 
-/// Names of the functions that a template calls.
+/// See [`World::functions`].
 #[napi(catch_unwind)]
-pub fn functions(template: u32) -> Result<Vec<String>> {
-    World::with(|world| {
-        let template = world.template(template)?;
-        Ok(template
-            .functions()
-            .into_iter()
-            .map(str::to_owned)
-            .collect())
-    })
+pub fn functions(env: &Env, template: u32) -> Result<Unknown<'_>> {
+    text(env, world(|world| world.functions(template)))
 }
 
-/// The text of a template without functions, or what is wrong.
-///
-/// `words` are `count` words of `lib/encode.js`, and `text` of `units` units is what their strings are
-/// parts of; `memory` says what becomes of the parts that the template remembers.
+/// See [`World::render`]. Of `words` there are `count`, and of the string `units`.
 #[napi(catch_unwind)]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "an object of them would cost more than the call"
+)]
 pub fn render<'e>(
     env: &'e Env,
     template: u32,
     encoder: u32,
     words: &[i32],
     count: u32,
-    text: JsString<'e>,
+    string: JsString<'_>,
     units: u32,
     memory: u32,
 ) -> Result<Unknown<'e>> {
-    let encoded = Encoded {
-        memory: Memory::of(memory),
-        ..Encoded::new(encoder, words, count, text, units)
-    };
-    let rendered = World::with(|world| {
-        let variables = world.variables(template, &encoded)?;
-        Ok::<_, Error>(world.template(template)?.render_bytes(variables))
+    let rendered = encoded(encoder, words, count, string, units, |encoded| {
+        world(|world| world.render(template, &Encoded { memory, ..encoded }))
     })?;
-    answer::rendered(env, rendered)
+    bytes(env, rendered)
 }
 
-/// The same with the variables that the template remembers.
+/// See [`World::again`].
 #[napi(catch_unwind)]
 pub fn again(env: &Env, template: u32) -> Result<Unknown<'_>> {
-    let rendered = World::with(|world| {
-        let variables = world.remembered(template)?;
-        Ok::<_, Error>(world.template(template)?.render_bytes(variables))
-    })?;
-    answer::rendered(env, rendered)
+    bytes(env, world(|world| world.again(template)))
 }
 
-/// The messages of a template without functions as JSON, or what is wrong.
+/// See [`World::messages`].
 #[napi(catch_unwind)]
 pub fn messages<'e>(
     env: &'e Env,
@@ -135,18 +104,16 @@ pub fn messages<'e>(
     encoder: u32,
     words: &[i32],
     count: u32,
-    text: JsString<'e>,
+    string: JsString<'_>,
     units: u32,
 ) -> Result<Unknown<'e>> {
-    let encoded = Encoded::new(encoder, words, count, text, units);
-    let messages = World::with(|world| {
-        let variables = world.variables(template, &encoded)?;
-        Ok::<_, Error>(world.template(template)?.messages(variables))
+    let messages = encoded(encoder, words, count, string, units, |encoded| {
+        world(|world| world.messages(template, &encoded))
     })?;
-    answer::messages(env, messages)
+    text(env, messages)
 }
 
-/// The pieces of a template's text without functions, or what is wrong.
+/// See [`World::segments`].
 #[napi(catch_unwind)]
 pub fn segments<'e>(
     env: &'e Env,
@@ -154,163 +121,188 @@ pub fn segments<'e>(
     encoder: u32,
     words: &[i32],
     count: u32,
-    text: JsString<'e>,
+    string: JsString<'_>,
     units: u32,
 ) -> Result<Unknown<'e>> {
-    let encoded = Encoded::new(encoder, words, count, text, units);
-    let segments = World::with(|world| {
-        let variables = world.variables(template, &encoded)?;
-        Ok::<_, Error>(world.template(template)?.segments(variables))
+    let segments = encoded(encoder, words, count, string, units, |encoded| {
+        world(|world| world.segments(template, &encoded))
     })?;
-    match segments {
-        Ok(segments) => answer::segments(env, &segments),
-        Err(error) => answer::error(env, &error),
-    }
+    text(env, segments)
 }
 
-/// Begins a render whose calls JavaScript makes, and gives its number. The words are a list: the
-/// variables, then what a failed call of each function leaves. `noted` is whether its pieces will be
-/// asked for.
+/// See [`World::begin`].
 #[napi(catch_unwind)]
-pub fn begin(
+#[expect(clippy::too_many_arguments, reason = "as above")]
+pub fn begin<'e>(
+    env: &'e Env,
     template: u32,
     encoder: u32,
     words: &[i32],
     count: u32,
-    text: JsString<'_>,
+    string: JsString<'_>,
     units: u32,
-    functions: Vec<FunctionOptions>,
-    noted: bool,
-) -> Result<u32> {
-    let encoded = Encoded::new(encoder, words, count, text, units);
-    World::with(|world| {
-        let mut values = world.list(template, &encoded)?.into_iter();
-        let variables = match values.next() {
-            Some(quillet::Value::Map(variables)) => variables,
-            _ => return Err(Error::from_reason("the variables are no object")),
-        };
-        let functions = functions.into_iter().zip(values);
-        let functions = functions
-            .map(|(function, default)| function.read(default))
-            .collect();
-        let template = world.template_with_tools(template)?;
-        let rendering = if noted {
-            template.begin_segments(variables, functions)
-        } else {
-            template.begin(variables, functions)
-        };
-        Ok(world.add_rendering(rendering))
-    })
+    functions: String,
+    wanted: String,
+) -> Result<Unknown<'e>> {
+    let wanted = Wanted::of_name(&wanted);
+    let begun = encoded(encoder, words, count, string, units, |encoded| {
+        world(|world| world.begin(template, &encoded, &functions, wanted))
+    })?;
+    number(env, begun)
 }
 
-/// Goes on with a render: `null` once it has ended, the calls that it newly waits for, or what is wrong.
+/// See [`World::step`]; `null` at the end.
 #[napi(catch_unwind)]
-pub fn step<'e>(env: &'e Env, rendering: u32) -> Result<Unknown<'e>> {
-    let step = World::with(|world| Ok::<_, Error>(world.rendering(rendering)?.step()))?;
-    match step {
-        Ok(Step::Waiting(calls)) => answer::calls(env, &calls),
-        Ok(Step::Done(rendered)) => {
-            World::with(|world| world.end_rendering(rendering, rendered));
-            answer::nothing(env)
-        }
-        Err(error) => {
-            World::with(|world| world.remove_rendering(rendering));
-            answer::error(env, &error)
-        }
+pub fn step(env: &Env, rendering: u32) -> Result<Unknown<'_>> {
+    match world(|world| world.step(rendering)) {
+        Ok(Some(calls)) => text(env, Ok(calls)),
+        Ok(None) => Null.into_unknown(env),
+        Err(refusal) => text(env, Err(refusal)),
     }
 }
 
-/// What a call gave. Says whether the words could be read.
+/// See [`World::give`].
 #[napi(catch_unwind)]
-pub fn give(
+#[expect(clippy::too_many_arguments, reason = "as above")]
+pub fn give<'e>(
+    env: &'e Env,
     rendering: u32,
     call: u32,
     encoder: u32,
     words: &[i32],
     count: u32,
-    text: JsString<'_>,
+    string: JsString<'_>,
     units: u32,
-) -> Result<()> {
-    let encoded = Encoded::new(encoder, words, count, text, units);
-    World::with(|world| {
-        let value = world.value(&encoded)?;
-        world.rendering(rendering)?.answer(call as usize, Ok(value));
-        Ok(())
-    })
+) -> Result<Unknown<'e>> {
+    let given = encoded(encoder, words, count, string, units, |encoded| {
+        world(|world| world.give(rendering, call, &encoded))
+    })?;
+    number(env, given.map(|()| 0))
 }
 
-/// Says that a call failed, and why.
+/// See [`World::fail`].
 #[napi(catch_unwind)]
-pub fn fail(rendering: u32, call: u32, message: String) -> Result<()> {
-    World::with(|world| {
-        world
-            .rendering(rendering)?
-            .answer(call as usize, Err(message));
-        Ok(())
-    })
+pub fn fail(env: &Env, rendering: u32, call: u32, message: String) -> Result<Unknown<'_>> {
+    let failed = world(|world| world.fail(rendering, call, message));
+    number(env, failed.map(|()| 0))
 }
 
-/// Milliseconds that a render has left.
+/// See [`World::time_left`].
 #[napi(catch_unwind)]
-pub fn time_left(rendering: u32) -> Result<f64> {
-    World::with(|world| Ok(world.rendering(rendering)?.time_left().as_secs_f64() * 1000.0))
+pub fn time_left(rendering: u32) -> f64 {
+    world(|world| world.time_left(rendering))
 }
 
-/// The text of a render that has ended, its messages as JSON, or its pieces; or what is wrong. It is
-/// gone afterwards.
+/// See [`World::result`].
 #[napi(catch_unwind)]
-pub fn result<'e>(env: &'e Env, rendering: u32, what: String) -> Result<Unknown<'e>> {
-    let rendered = World::with(|world| world.take_rendered(rendering))?;
-    match what.as_str() {
-        "messages" => answer::messages(env, rendered.messages()),
-        "segments" => answer::segments(env, &rendered.segments()),
-        _ => answer::string(env, &rendered.into_text()),
-    }
+pub fn result(env: &Env, rendering: u32, wanted: String) -> Result<Unknown<'_>> {
+    let wanted = Wanted::of_name(&wanted);
+    bytes(env, world(|world| world.result(rendering, wanted)))
 }
 
-/// Lets a render go that has not ended.
+/// See [`World::abandon`].
 #[napi(catch_unwind)]
 pub fn abandon(rendering: u32) {
-    World::with(|world| world.remove_rendering(rendering));
+    world(|world| world.abandon(rendering));
 }
 
-/// Everything that is wrong with a template.
+/// See [`quillet_bridge::check`].
 #[napi(catch_unwind)]
-pub fn check<'e>(
-    env: &'e Env,
-    format: String,
-    text: String,
-    options: CompileOptions,
-) -> Result<Unknown<'e>> {
-    answer::findings(env, &quillet::check(&format, &text, &options.read()?))
+pub fn check(env: &Env, format: String, template: String, options: String) -> Result<Unknown<'_>> {
+    text(env, quillet_bridge::check(&format, &template, &options))
 }
 
-/// A template in another format with notes, or what is wrong.
+/// See [`quillet_bridge::convert`].
 #[napi(catch_unwind)]
-pub fn convert<'e>(
-    env: &'e Env,
-    text: String,
+pub fn convert(
+    env: &Env,
+    template: String,
     from: String,
     to: String,
     assume_text: bool,
     strict: bool,
-) -> Result<Unknown<'e>> {
-    let options = ConvertOptions {
-        assume_text,
-        strict,
-        ..ConvertOptions::default()
-    };
-    match quillet::convert(&text, &from, &to, &options) {
-        Ok(converted) => answer::converted(env, &converted),
-        Err(error) => answer::error(env, &error),
+) -> Result<Unknown<'_>> {
+    let converted = quillet_bridge::convert(&template, &from, &to, assume_text, strict);
+    text(env, converted)
+}
+
+/// See [`quillet_bridge::formats`].
+#[napi(catch_unwind)]
+pub fn formats() -> String {
+    quillet_bridge::formats()
+}
+
+/// Has `work` read a value.
+fn encoded<T>(
+    encoder: u32,
+    words: &[i32],
+    count: u32,
+    string: JsString<'_>,
+    units: u32,
+    work: impl FnOnce(Encoded<'_>) -> T,
+) -> Result<T> {
+    UNITS.with_borrow_mut(|buffer| {
+        copy(string, units as usize, buffer)?;
+        Ok(work(Encoded {
+            encoder,
+            words: words.get(..count as usize).unwrap_or_default(),
+            units: buffer,
+            memory: 0,
+        }))
+    })
+}
+
+/// Copies a string out of Node.
+fn copy(string: JsString<'_>, units: usize, buffer: &mut Vec<u16>) -> Result<()> {
+    if units < KEPT_UNITS && buffer.capacity() > KEPT_UNITS {
+        *buffer = Vec::new();
+    }
+    // One more, for the zero that Node writes behind.
+    buffer.resize(units + 1, 0);
+    if units > 0 {
+        let value = string.value();
+        // SAFETY: the string is an argument of the call at hand, so the environment and the value live;
+        // the buffer is as long as is said.
+        check_status!(unsafe {
+            sys::napi_get_value_string_utf16(
+                value.env,
+                value.value,
+                buffer.as_mut_ptr(),
+                units + 1,
+                std::ptr::null_mut(),
+            )
+        })?;
+    }
+    buffer.truncate(units);
+    Ok(())
+}
+
+type Outcome<T> = std::result::Result<T, Refusal>;
+
+fn bytes(env: &Env, outcome: Outcome<Vec<u8>>) -> Result<Unknown<'_>> {
+    match outcome {
+        // Where each byte is a character, Node has only to copy them.
+        Ok(bytes) if bytes.is_ascii() => Ok(env.create_string_latin1(bytes)?.to_unknown()),
+        Ok(bytes) => Ok(env
+            .create_string(String::from_utf8_lossy(&bytes))?
+            .to_unknown()),
+        Err(refusal) => error(env, &refusal),
     }
 }
 
-/// The formats: `[name, alias, …]` for each.
-#[napi(catch_unwind)]
-pub fn formats() -> Vec<Vec<&'static str>> {
-    let names = quillet::formats().into_iter();
-    names
-        .map(|format| [&[format.name], format.aliases].concat())
-        .collect()
+fn text(env: &Env, outcome: Outcome<String>) -> Result<Unknown<'_>> {
+    bytes(env, outcome.map(String::into_bytes))
+}
+
+fn number(env: &Env, outcome: Outcome<u32>) -> Result<Unknown<'_>> {
+    match outcome {
+        Ok(number) => number.into_unknown(env),
+        Err(refusal) => error(env, &refusal),
+    }
+}
+
+fn error<'e>(env: &'e Env, refusal: &Refusal) -> Result<Unknown<'e>> {
+    let mut object = Object::new(env)?;
+    object.set("error", refusal.json())?;
+    Ok(object.to_unknown())
 }

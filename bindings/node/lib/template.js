@@ -81,7 +81,7 @@ function createApi(native) {
       isObject(variables);
       const tools = readTools(options.tools);
       const values = [variables, ...tools.map((tool) => tool.default)];
-      const functions = JSON.stringify(tools, ['name', 'parameters', 'idempotent']);
+      const functions = toJson(tools.map(({ name, parameters, idempotent }) => ({ name, parameters, idempotent })));
       const number = unwrap(encoder.encode('variables', values, null,
         (encoder, words, count, text, units) =>
           native.begin(this.#number, encoder, words, count, text, units, functions, what)));
@@ -164,7 +164,12 @@ function readOptions(text, options) {
   names('trusted', trusted);
   names('filters', filters);
   const compile = { name, partials: Object.entries(partials), missing, messages, trusted, filters, limits: bounds };
-  return { format, compile: JSON.stringify(compile) };
+  return { format, compile: toJson(compile) };
+}
+
+/** JSON in which half a surrogate pair is U+FFFD, as in every text that leaves JavaScript. */
+function toJson(value) {
+  return JSON.stringify(value, (_, field) => (typeof field === 'string' ? field.replace(/\p{Surrogate}/gu, '\ufffd') : field));
 }
 
 function withTools({ tools }) {

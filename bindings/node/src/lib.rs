@@ -85,15 +85,17 @@ pub fn render<'e>(
     memory: u32,
 ) -> Result<Unknown<'e>> {
     let rendered = encoded(encoder, words, count, string, units, |encoded| {
-        world(|world| world.render(template, &Encoded { memory, ..encoded }))
+        let encoded = Encoded { memory, ..encoded };
+        world(|world| world.render(template, &encoded, |text| string_of(env, text)))
     })?;
-    bytes(env, rendered)
+    rendered.unwrap_or_else(|refusal| error(env, &refusal))
 }
 
 /// See [`World::again`].
 #[napi(catch_unwind)]
 pub fn again(env: &Env, template: u32) -> Result<Unknown<'_>> {
-    bytes(env, world(|world| world.again(template)))
+    let rendered = world(|world| world.again(template, |text| string_of(env, text)));
+    rendered.unwrap_or_else(|refusal| error(env, &refusal))
 }
 
 /// See [`World::messages`].
@@ -281,13 +283,18 @@ type Outcome<T> = std::result::Result<T, Refusal>;
 
 fn bytes(env: &Env, outcome: Outcome<Vec<u8>>) -> Result<Unknown<'_>> {
     match outcome {
-        // Where each byte is a character, Node has only to copy them.
-        Ok(bytes) if bytes.is_ascii() => Ok(env.create_string_latin1(bytes)?.to_unknown()),
-        Ok(bytes) => Ok(env
-            .create_string(String::from_utf8_lossy(&bytes))?
-            .to_unknown()),
+        Ok(bytes) => string_of(env, &bytes),
         Err(refusal) => error(env, &refusal),
     }
+}
+
+fn string_of<'e>(env: &'e Env, bytes: &[u8]) -> Result<Unknown<'e>> {
+    // Where each byte is a character, Node has only to copy them.
+    if bytes.is_ascii() {
+        return Ok(env.create_string_latin1(bytes)?.to_unknown());
+    }
+    let text = String::from_utf8_lossy(bytes);
+    Ok(env.create_string(text)?.to_unknown())
 }
 
 fn text(env: &Env, outcome: Outcome<String>) -> Result<Unknown<'_>> {

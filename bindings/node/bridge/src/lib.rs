@@ -145,13 +145,19 @@ impl World {
         Ok(names.into_iter().collect::<serde_json::Value>().to_string())
     }
 
-    /// The text of a template without functions; no UTF-8 where a format has cut a character.
+    /// Renders a template without functions, and has `read` look at the text; no UTF-8 where a format
+    /// has cut a character.
     ///
     /// # Errors
     /// As a render's.
-    pub fn render(&mut self, template: u32, encoded: &Encoded<'_>) -> Result<Vec<u8>, Refusal> {
+    pub fn render<T>(
+        &mut self,
+        template: u32,
+        encoded: &Encoded<'_>,
+        read: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Refusal> {
         let variables = self.object(template, encoded)?;
-        Ok(self.template(template)?.render_bytes(variables)?)
+        Ok(self.template(template)?.read_text(variables, read)?)
     }
 
     /// The same with the variables of the last render, of which JavaScript knows that they are those of
@@ -159,12 +165,12 @@ impl World {
     ///
     /// # Errors
     /// As a render's.
-    pub fn again(&mut self, template: u32) -> Result<Vec<u8>, Refusal> {
+    pub fn again<T>(&mut self, template: u32, read: impl FnOnce(&[u8]) -> T) -> Result<T, Refusal> {
         let compiled = self.templates.get(template).ok_or(GONE)?;
         let Some(Value::Map(variables)) = compiled.kept.root() else {
             return Err(MALFORMED);
         };
-        Ok(compiled.template.render_bytes(variables.clone())?)
+        Ok(compiled.template.read_text(variables.clone(), read)?)
     }
 
     /// The messages of a template without functions, as JSON.

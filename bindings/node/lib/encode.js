@@ -1,15 +1,17 @@
 'use strict';
 // Writes values down for the engine: words that say what follows, and one text that all strings are
-// parts of. `bridge/src/decode.rs` reads it. A value of any size crosses in one call so, and objects of equal
-// keys say them once.
+// parts of. `bridge/src/decode.rs` reads it. A value of any size crosses in one call so, and
+// objects of equal keys say them once.
 //
-// A template remembers what its last variables were, leaf by leaf. A list or an object that is the same
-// as the one that stood in its place is written as one word: of a conversation that grows only the new
-// messages cross.
+// A template remembers what its last variables were, leaf by leaf. A list or an object that is the
+// same as the one that stood in its place is written as one word: of a conversation that grows only
+// the new messages cross.
 
 const { refused } = require('./errors');
 
-/** A number that is no whole one, whatever its value: where formats tell them apart it prints `3.0`. */
+/**
+ * A number that is no whole one, whatever its value: where formats tell them apart it prints `3.0`.
+ */
 class Float {
   constructor(value) {
     this.value = value;
@@ -35,7 +37,10 @@ const LONG = OTHER | (4 << 3);
 const SMALL = 2 ** 28;
 /** Levels of lists and objects inside each other: the engine's own bound. */
 const MAX_DEPTH = 128;
-/** Words of one render, and UTF-16 units of its texts. An object that is reached in many ways counts each time. */
+/**
+ * Words of one render, and UTF-16 units of its texts. An object that is reached in many ways counts
+ * each time.
+ */
 const MAX_WORDS = 8 << 20;
 const MAX_UNITS = 64 << 20;
 /** Kinds of objects that are known at a time, and keys of one. */
@@ -53,7 +58,9 @@ const FORGET = 2;
 /** Down to this level it is looked whether a list or an object is the one that was there before. */
 const MAX_COMPARED_DEPTH = 4;
 
-/** Stand for the beginning of a list, and of an object of unusual keys, among what is remembered. */
+/**
+ * Stand for the beginning of a list, and of an object of unusual keys, among what is remembered.
+ */
 const A_LIST = Symbol('list');
 const AN_OBJECT = Symbol('object');
 
@@ -132,13 +139,15 @@ function createEncoder(native) {
   }
 
   /**
-   * Writes a value down and has `use(number, words, count, text, units, mode)` read it, whose result it
-   * gives. `memory` is what a template remembers, an array that is empty at first; `null` if nothing is to
-   * be remembered.
+   * Writes a value down and has `use(number, words, count, text, units, mode)` read it, whose
+   * result it gives. `memory` is what a template remembers, an array that is empty at first; `null`
+   * if nothing is to be remembered.
    */
   function encode(root, value, memory, use) {
     // A getter of the value, or its `toJSON`, may render something itself.
-    const outer = active ? { words, count, text, units, allUnits, trail, leaves, leaf, container } : null;
+    const outer = active
+      ? { words, count, text, units, allUnits, trail, leaves, leaf, container }
+      : null;
     if (outer) {
       words = new Int32Array(256);
       trail = [];
@@ -223,7 +232,11 @@ function createEncoder(native) {
         return;
       case 'bigint':
         if (BigInt.asIntN(64, value) !== value) {
-          throw unfit(depth, `is ${clip(value)}n, which does not fit 64 bits`, 'give it as text: String(value)');
+          throw unfit(
+            depth,
+            `is ${clip(value)}n, which does not fit 64 bits`,
+            'give it as text: String(value)',
+          );
         }
         writeLong(value);
         remember(value);
@@ -251,7 +264,8 @@ function createEncoder(native) {
 
   function sameList(list) {
     const { length } = list;
-    if (leaves[leaf] !== A_LIST || leaves[leaf + 1] !== container || leaves[leaf + 2] !== length) return false;
+    if (leaves[leaf] !== A_LIST || leaves[leaf + 1] !== container || leaves[leaf + 2] !== length)
+      return false;
     leaf += 3;
     container++;
     for (let index = 0; index < length; index++) {
@@ -299,7 +313,11 @@ function createEncoder(native) {
 
   function writeFloat(value, depth) {
     if (!Number.isFinite(value)) {
-      throw unfit(depth, `is ${value}, which is no value of JSON`, 'leave it out, or give it as text');
+      throw unfit(
+        depth,
+        `is ${value}, which is no value of JSON`,
+        'leave it out, or give it as text',
+      );
     }
     float[0] = value;
     words[count++] = FLOAT;
@@ -342,7 +360,7 @@ function createEncoder(native) {
     for (const key in object) {
       const value = object[key];
       if (value === undefined) continue;
-      shape = shape.key === key ? shape.next : shape.find(key) ?? addShape(shape, key);
+      shape = shape.key === key ? shape.next : (shape.find(key) ?? addShape(shape, key));
       if (shape === undefined) {
         [count, text, units] = [startCount, startText, startUnits];
         leaves = null;
@@ -378,7 +396,8 @@ function createEncoder(native) {
     let fields = 0;
     for (const [key, value] of entries) {
       if (value === undefined) continue;
-      if (typeof key !== 'string') throw unfit(depth, 'is a Map with a key that is no text', 'give texts as keys');
+      if (typeof key !== 'string')
+        throw unfit(depth, 'is a Map with a key that is no text', 'give texts as keys');
       fields++;
       if (count + 4 > words.length) grow();
       words[count++] = key.length;
@@ -391,7 +410,10 @@ function createEncoder(native) {
     words[start] = (fields << 3) | OBJECT;
   }
 
-  /** An object that is no plain one: what `JSON.stringify` would write of it, where that says it all. */
+  /**
+   * An object that is no plain one: what `JSON.stringify` would write of it, where that says it
+   * all.
+   */
   function writeUnusual(object, depth) {
     if (object instanceof Float) {
       writeFloat(Number(object.value), depth);
@@ -403,11 +425,16 @@ function createEncoder(native) {
     } else if (object instanceof Set) {
       writeList([...object], depth);
     } else if (ArrayBuffer.isView(object) || object instanceof ArrayBuffer) {
-      throw unfit(depth, `is ${kindOf(object)}`, 'decode it to text: new TextDecoder().decode(bytes)');
+      throw unfit(
+        depth,
+        `is ${kindOf(object)}`,
+        'decode it to text: new TextDecoder().decode(bytes)',
+      );
     } else if (typeof object.then === 'function') {
       throw unfit(depth, 'is a promise', 'await it first');
     } else {
-      const plain = typeof object.toJSON === 'function' ? object.toJSON(String(trail[depth - 1])) : object;
+      const plain =
+        typeof object.toJSON === 'function' ? object.toJSON(String(trail[depth - 1])) : object;
       if (plain === object) {
         writeFields(Object.entries(object), depth);
       } else {
@@ -435,7 +462,11 @@ function createEncoder(native) {
   }
 
   function tooLarge() {
-    return refused('value.size', `${trail[0]} are too large`, 'an object that others hold counts each time');
+    return refused(
+      'value.size',
+      `${trail[0]} are too large`,
+      'an object that others hold counts each time',
+    );
   }
 
   return { encode, unchanged };
@@ -450,9 +481,13 @@ function inherited() {
 function path(trail, length) {
   const step = (key) => {
     if (typeof key === 'number') return `[${key}]`;
-    return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(key) ? `.${key}` : `[${clip(JSON.stringify(key))}]`;
+    return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(key)
+      ? `.${key}`
+      : `[${clip(JSON.stringify(key))}]`;
   };
-  return trail[0] + trail.slice(1, Math.min(length, 12)).map(step).join('') + (length > 12 ? '…' : '');
+  return (
+    trail[0] + trail.slice(1, Math.min(length, 12)).map(step).join('') + (length > 12 ? '…' : '')
+  );
 }
 
 function clip(value) {

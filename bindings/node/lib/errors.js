@@ -1,8 +1,8 @@
 'use strict';
 
 /**
- * What Quillet throws: `code` is stable (`template.syntax`, `render.missing_variable`, `value.kind`, …),
- * `line` and `column` count from 1, `hint` says what mends it.
+ * What Quillet throws: `code` is stable (`template.syntax`, `render.missing_variable`,
+ * `value.kind`, …), `line` and `column` count from 1, `hint` says what mends it.
  */
 class QuilletError extends Error {
   constructor({ code, message, reason, source, line, column, hint, findings }) {
@@ -16,7 +16,11 @@ class QuilletError extends Error {
     if (findings?.length) this.findings = findings;
   }
 }
-Object.defineProperty(QuilletError.prototype, 'name', { value: 'QuilletError', configurable: true, writable: true });
+Object.defineProperty(QuilletError.prototype, 'name', {
+  value: 'QuilletError',
+  configurable: true,
+  writable: true,
+});
 
 /** The error of an argument or a value that cannot be taken. */
 function refused(code, message, hint) {

@@ -13,7 +13,9 @@ export type Value =
   | ReadonlyMap<string, Value>
   | { readonly [key: string]: Value };
 
-/** The variables of a render by name. Interfaces and instances of classes are read field by field. */
+/**
+ * The variables of a render by name. Interfaces and instances of classes are read field by field.
+ */
 export type Variables = { readonly [name: string]: Value } | object;
 
 /** The formats that templates can be written in. */
@@ -71,7 +73,9 @@ export interface TemplateOptions {
    * `<message role="user">` (`elements`), or `system:` on a line of its own (`role-lines`).
    */
   messages?: 'plain' | 'elements' | 'role-lines';
-  /** Variables whose text may have messages of its own. All others are data, which divides nothing. */
+  /**
+   * Variables whose text may have messages of its own. All others are data, which divides nothing.
+   */
   trusted?: readonly string[];
   /** Tools that Jinja takes as filters too. */
   filters?: readonly string[];
@@ -83,7 +87,9 @@ export type ToolFunction = (...args: any[]) => unknown;
 
 export interface Tool {
   call: ToolFunction;
-  /** Names of its parameters, for formats whose calls take variables by name (Semantic Kernel's). */
+  /**
+   * Names of its parameters, for formats whose calls take variables by name (Semantic Kernel's).
+   */
   parameters?: readonly string[];
   /** Whether equal calls of one render are one. `false` by default. */
   idempotent?: boolean;
@@ -102,8 +108,8 @@ export interface RenderOptions {
   /** Functions by name. */
   tools?: Readonly<Record<string, ToolFunction | Tool>>;
   /**
-   * Told of a tool that failed, whose default then stands in the text; what it throws ends the render.
-   * By default the process gets a warning.
+   * Told of a tool that failed, whose default then stands in the text; what it throws ends the
+   * render. By default the process gets a warning.
    */
   onToolError?: (failed: FailedCall) => void;
 }
@@ -174,7 +180,10 @@ export class Template {
   readonly functions: string[];
   /** The text. Tools have to give their results at once; see {@link Template.renderAsync}. */
   render(variables?: Variables, options?: RenderOptions): string;
-  /** The text, with tools that may be asynchronous: those that do not need each other run side by side. */
+  /**
+   * The text, with tools that may be asynchronous: those that do not need each other run side by
+   * side.
+   */
   renderAsync(variables?: Variables, options?: AsyncRenderOptions): Promise<string>;
   /** The messages that the template's own text divides it into. */
   messages(variables?: Variables, options?: RenderOptions): Message[];
@@ -190,7 +199,9 @@ export function check(text: string, options?: TemplateOptions): Finding[];
 export interface ConvertOptions {
   from: Format;
   to: Format;
-  /** Whether variables of unknown kind are texts or whole numbers, which all formats print alike. */
+  /**
+   * Whether variables of unknown kind are texts or whole numbers, which all formats print alike.
+   */
   assumeText?: boolean;
   /** Whether what is exact for some values only is refused. */
   strict?: boolean;

@@ -32,20 +32,27 @@ function createApi(native) {
       return JSON.parse(unwrap(native.variables(this.#number)));
     }
 
-    /** Names of the functions that it calls and does not bring itself, in the order of first use. */
+    /**
+     * Names of the functions that it calls and does not bring itself, in the order of first use.
+     */
     get functions() {
       return JSON.parse(unwrap(native.functions(this.#number)));
     }
 
     render(variables = {}, options) {
-      if (options !== undefined && withTools(options)) return drive(this.#begin(variables, options, 'text'));
+      if (options !== undefined && withTools(options))
+        return drive(this.#begin(variables, options, 'text'));
       isObject(variables);
       const number = this.#number;
       const rendered = encoder.unchanged(variables, this.#memory)
         ? native.again(number)
-        : encoder.encode('variables', variables, this.#memory,
-          (encoder, words, count, text, units, mode) =>
-            native.render(number, encoder, words, count, text, units, mode));
+        : encoder.encode(
+            'variables',
+            variables,
+            this.#memory,
+            (encoder, words, count, text, units, mode) =>
+              native.render(number, encoder, words, count, text, units, mode),
+          );
       return typeof rendered === 'string' ? rendered : unwrap(rendered);
     }
 
@@ -54,7 +61,8 @@ function createApi(native) {
     }
 
     messages(variables = {}, options) {
-      if (options !== undefined && withTools(options)) return drive(this.#begin(variables, options, 'messages'));
+      if (options !== undefined && withTools(options))
+        return drive(this.#begin(variables, options, 'messages'));
       return JSON.parse(this.#once(native.messages, variables));
     }
 
@@ -63,7 +71,8 @@ function createApi(native) {
     }
 
     segments(variables = {}, options) {
-      if (options !== undefined && withTools(options)) return drive(this.#begin(variables, options, 'segments'));
+      if (options !== undefined && withTools(options))
+        return drive(this.#begin(variables, options, 'segments'));
       return JSON.parse(this.#once(native.segments, variables));
     }
 
@@ -73,7 +82,8 @@ function createApi(native) {
 
     #once(work, variables) {
       isObject(variables);
-      const use = (encoder, words, count, text, units) => work(this.#number, encoder, words, count, text, units);
+      const use = (encoder, words, count, text, units) =>
+        work(this.#number, encoder, words, count, text, units);
       return unwrap(encoder.encode('variables', variables, null, use));
     }
 
@@ -81,10 +91,14 @@ function createApi(native) {
       isObject(variables);
       const tools = readTools(options.tools);
       const values = [variables, ...tools.map((tool) => tool.default)];
-      const functions = toJson(tools.map(({ name, parameters, idempotent }) => ({ name, parameters, idempotent })));
-      const number = unwrap(encoder.encode('variables', values, null,
-        (encoder, words, count, text, units) =>
-          native.begin(this.#number, encoder, words, count, text, units, functions, what)));
+      const functions = toJson(
+        tools.map(({ name, parameters, idempotent }) => ({ name, parameters, idempotent })),
+      );
+      const number = unwrap(
+        encoder.encode('variables', values, null, (encoder, words, count, text, units) =>
+          native.begin(this.#number, encoder, words, count, text, units, functions, what),
+        ),
+      );
       return {
         native,
         encoder,
@@ -118,7 +132,9 @@ function createApi(native) {
     return JSON.parse(native.formats()).map(([name, ...aliases]) => ({ name, aliases }));
   }
 
-  /** A number that prints as one with a fraction where a format tells them apart: `3.0` in Jinja. */
+  /**
+   * A number that prints as one with a fraction where a format tells them apart: `3.0` in Jinja.
+   */
   function float(value) {
     return new Float(value);
   }
@@ -128,12 +144,32 @@ function createApi(native) {
 
 /** What the engine answered; thrown if it is an error. */
 function unwrap(answer) {
-  if (answer !== null && typeof answer === 'object') throw new QuilletError(JSON.parse(answer.error));
+  if (answer !== null && typeof answer === 'object')
+    throw new QuilletError(JSON.parse(answer.error));
   return answer;
 }
 
-const LIMITS = ['sourceBytes', 'outputBytes', 'memoryBytes', 'steps', 'nesting', 'passes', 'calls', 'concurrency', 'timeMs'];
-const OPTIONS = ['format', 'partials', 'name', 'missing', 'messages', 'trusted', 'filters', 'limits'];
+const LIMITS = [
+  'sourceBytes',
+  'outputBytes',
+  'memoryBytes',
+  'steps',
+  'nesting',
+  'passes',
+  'calls',
+  'concurrency',
+  'timeMs',
+];
+const OPTIONS = [
+  'format',
+  'partials',
+  'name',
+  'missing',
+  'messages',
+  'trusted',
+  'filters',
+  'limits',
+];
 const CHOICES = {
   missing: ['default', 'strict', 'zero', 'empty'],
   messages: ['plain', 'elements', 'role-lines'],
@@ -142,7 +178,16 @@ const CHOICES = {
 function readOptions(text, options) {
   isText('the template', text);
   knownKeys('options', options, OPTIONS);
-  const { format = 'jinja', partials = {}, limits = {}, name, missing, messages, trusted = [], filters = [] } = options;
+  const {
+    format = 'jinja',
+    partials = {},
+    limits = {},
+    name,
+    missing,
+    messages,
+    trusted = [],
+    filters = [],
+  } = options;
   isText('format', format);
   if (name !== undefined) isText('name', name);
   oneOf('missing', missing);
@@ -156,20 +201,34 @@ function readOptions(text, options) {
   for (const [limit, bound] of Object.entries(limits)) {
     if (bound === undefined) continue;
     if (typeof bound !== 'number' || !(bound >= 0)) {
-      throw refused('option.kind', `limits.${limit} is no number from 0 on`, 'leave it out for the default');
+      throw refused(
+        'option.kind',
+        `limits.${limit} is no number from 0 on`,
+        'leave it out for the default',
+      );
     }
     // JSON has no infinity.
     bounds[limit] = Math.min(bound, Number.MAX_VALUE);
   }
   names('trusted', trusted);
   names('filters', filters);
-  const compile = { name, partials: Object.entries(partials), missing, messages, trusted, filters, limits: bounds };
+  const compile = {
+    name,
+    partials: Object.entries(partials),
+    missing,
+    messages,
+    trusted,
+    filters,
+    limits: bounds,
+  };
   return { format, compile: toJson(compile) };
 }
 
 /** JSON in which half a surrogate pair is U+FFFD, as in every text that leaves JavaScript. */
 function toJson(value) {
-  return JSON.stringify(value, (_, field) => (typeof field === 'string' ? field.replace(/\p{Surrogate}/gu, '\ufffd') : field));
+  return JSON.stringify(value, (_, field) =>
+    typeof field === 'string' ? field.replace(/\p{Surrogate}/gu, '\ufffd') : field,
+  );
 }
 
 function withTools({ tools }) {
@@ -181,26 +240,45 @@ const TOOL = ['call', 'parameters', 'idempotent', 'default'];
 /** Functions by name, each `{ call, parameters, idempotent, default }` or the function alone. */
 function readTools(tools) {
   if (tools === undefined || tools === null) return [];
-  if (typeof tools !== 'object') throw refused('option.kind', 'tools is no object', 'give { name: function }');
+  if (typeof tools !== 'object')
+    throw refused('option.kind', 'tools is no object', 'give { name: function }');
   return Object.entries(tools).map(([name, tool]) => {
     if (typeof tool === 'function') return { name, call: tool, idempotent: false, default: null };
     if (tool === null || typeof tool !== 'object' || typeof tool.call !== 'function') {
-      throw refused('option.kind', `tools.${name} is no function`, 'give a function, or { call, parameters, idempotent, default }');
+      throw refused(
+        'option.kind',
+        `tools.${name} is no function`,
+        'give a function, or { call, parameters, idempotent, default }',
+      );
     }
     knownKeys(`tools.${name}`, tool, TOOL);
-    const parameters = tool.parameters === undefined ? undefined : names(`tools.${name}.parameters`, tool.parameters);
+    const parameters =
+      tool.parameters === undefined
+        ? undefined
+        : names(`tools.${name}.parameters`, tool.parameters);
     const idempotent = Boolean(tool.idempotent);
-    return { name, call: (...args) => tool.call(...args), parameters, idempotent, default: tool.default ?? null };
+    return {
+      name,
+      call: (...args) => tool.call(...args),
+      parameters,
+      idempotent,
+      default: tool.default ?? null,
+    };
   });
 }
 
 function isText(what, value) {
-  if (typeof value !== 'string') throw refused('option.kind', `${what} is no text but ${kind(value)}`, 'give a string');
+  if (typeof value !== 'string')
+    throw refused('option.kind', `${what} is no text but ${kind(value)}`, 'give a string');
 }
 
 function isObject(variables) {
   if (variables === null || typeof variables !== 'object' || Array.isArray(variables)) {
-    throw refused('value.kind', `the variables are no object but ${kind(variables)}`, 'give { name: value }');
+    throw refused(
+      'value.kind',
+      `the variables are no object but ${kind(variables)}`,
+      'give { name: value }',
+    );
   }
 }
 
@@ -219,15 +297,24 @@ function names(what, list) {
 function oneOf(option, value) {
   const choices = CHOICES[option];
   if (value === undefined || choices.includes(value)) return;
-  throw refused('option.unknown', `${option} is ${JSON.stringify(String(value))}`, `one of ${choices.join(', ')}`);
+  throw refused(
+    'option.unknown',
+    `${option} is ${JSON.stringify(String(value))}`,
+    `one of ${choices.join(', ')}`,
+  );
 }
 
 function knownKeys(what, object, known) {
   if (object === null || typeof object !== 'object') {
-    throw refused('option.kind', `${what} is no object but ${kind(object)}`, `it has ${known.join(', ')}`);
+    throw refused(
+      'option.kind',
+      `${what} is no object but ${kind(object)}`,
+      `it has ${known.join(', ')}`,
+    );
   }
   for (const key of Object.keys(object)) {
-    if (!known.includes(key)) throw refused('option.unknown', `${what} has no ${key}`, `it has ${known.join(', ')}`);
+    if (!known.includes(key))
+      throw refused('option.unknown', `${what} has no ${key}`, `it has ${known.join(', ')}`);
   }
 }
 

@@ -34,7 +34,9 @@ function drive(render) {
   }
 }
 
-/** A render whose functions may be asynchronous: those that do not need each other run side by side. */
+/**
+ * A render whose functions may be asynchronous: those that do not need each other run side by side.
+ */
 function driveAsync(render) {
   const { native, number, signal } = render;
   return new Promise((resolve, reject) => {
@@ -102,7 +104,8 @@ function driveAsync(render) {
       if (isPromise(given)) {
         given.then(
           (value) => settle(call, () => answer(value)),
-          (error) => settle(call, () => failed(render, call, error)));
+          (error) => settle(call, () => failed(render, call, error)),
+        );
       } else {
         settle(call, () => answer(given));
       }
@@ -111,7 +114,8 @@ function driveAsync(render) {
     if (signal?.aborted) return stop();
     signal?.addEventListener('abort', stop, { once: true });
     const left = native.timeLeft(number);
-    // The engine looks at its clock when it is asked to go on. `setTimeout` takes no more than this.
+    // The engine looks at its clock when it is asked to go on. `setTimeout` takes no more than
+    // this.
     if (left < 2 ** 31) timer = setTimeout(advance, Math.ceil(left) + 1);
     advance();
   });
@@ -135,8 +139,15 @@ function invoke({ tools }, { name, positional, named }) {
 }
 
 function give({ native, encoder, number, unwrap }, call, value) {
-  unwrap(encoder.encode(`the result of ${call.name}`, value ?? null, null,
-    (encoder, words, count, text, units) => native.give(number, call.id, encoder, words, count, text, units)));
+  unwrap(
+    encoder.encode(
+      `the result of ${call.name}`,
+      value ?? null,
+      null,
+      (encoder, words, count, text, units) =>
+        native.give(number, call.id, encoder, words, count, text, units),
+    ),
+  );
 }
 
 /** What a call that failed leaves is the engine's business; what became of it is told. */

@@ -1,5 +1,5 @@
-// Templates that try to break the engine (`conformance/hostile`), on the main thread and in a worker: each is
-// refused or ends within its limits, and the engine works on.
+// Templates that try to break the engine (`conformance/hostile`), on the main thread and in a
+// worker: each is refused or ends within its limits, and the engine works on.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -8,8 +8,11 @@ import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import { QuilletError, Template } from 'quillet';
 import { conformance } from './vectors.mjs';
 
-const FILES = ['go', 'jinja', 'fstring', 'sk', 'handlebars', 'liquid'].map((name) => `templates_${name}`).concat('injection');
-// As the lines name them. Those of format strings come from LangChain, which refuses what Python allows.
+const FILES = ['go', 'jinja', 'fstring', 'sk', 'handlebars', 'liquid']
+  .map((name) => `templates_${name}`)
+  .concat('injection');
+// As the lines name them. Those of format strings come from LangChain, which refuses what Python
+// allows.
 const FORMATS = {
   go: 'go',
   hf: 'hf',
@@ -25,7 +28,10 @@ function complaints() {
   let count = 0;
   for (const file of FILES) {
     const text = readFileSync(new URL(`hostile/${file}.jsonl`, conformance), 'utf8');
-    for (const line of text.split('\n').filter(Boolean).map((line) => JSON.parse(line))) {
+    for (const line of text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))) {
       if (FORMATS[line.format] === undefined) continue;
       count++;
       const complaint = complain(line);
@@ -42,8 +48,10 @@ function complain(line) {
   let refused = false;
   try {
     const data = decoded(line.data ?? {});
-    said = new Template(decodedText(line.template), { name: 'main', format: FORMATS[line.format] })
-      .render(data !== null && typeof data === 'object' && !Array.isArray(data) ? data : {});
+    said = new Template(decodedText(line.template), {
+      name: 'main',
+      format: FORMATS[line.format],
+    }).render(data !== null && typeof data === 'object' && !Array.isArray(data) ? data : {});
   } catch (error) {
     if (!(error instanceof QuilletError)) return `it throws ${error}`;
     refused = true;
@@ -51,8 +59,10 @@ function complain(line) {
   }
   if (line.expect === 'refuse' && !refused) return `not refused: ${said.slice(0, 200)}`;
   if (line.expect === 'ok' && refused) return `refused: ${said.slice(0, 200)}`;
-  if (line.expect === 'ok' && typeof line.result === 'string' && line.result !== said) return `another text: ${said.slice(0, 200)}`;
-  if (line.limits?.out_bytes !== undefined && Buffer.byteLength(said) > line.limits.out_bytes) return `${said.length} characters of output`;
+  if (line.expect === 'ok' && typeof line.result === 'string' && line.result !== said)
+    return `another text: ${said.slice(0, 200)}`;
+  if (line.limits?.out_bytes !== undefined && Buffer.byteLength(said) > line.limits.out_bytes)
+    return `${said.length} characters of output`;
   const shown = (line.must_not_contain ?? []).find((part) => said.includes(part));
   return shown && `it shows ${shown}`;
 }

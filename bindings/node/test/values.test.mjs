@@ -56,7 +56,13 @@ test('values arrive as they are', () => {
     [new URL('https://example.org/a'), '"https://example.org/a"'],
     [new String('boxed'), '"boxed"'],
     [new Number(1), '1'],
-    [new Map([['2', 'b'], ['1', 'a']]), '{"2": "b", "1": "a"}'],
+    [
+      new Map([
+        ['2', 'b'],
+        ['1', 'a'],
+      ]),
+      '{"2": "b", "1": "a"}',
+    ],
     [new Set([1, 'a']), '[1, "a"]'],
     [vm.runInNewContext('({ a: [1, { b: 2 }] })'), '{"a": [1, {"b": 2}]}'],
     [new Proxy({ a: 1 }, {}), '{"a": 1}'],
@@ -68,7 +74,10 @@ test('values arrive as they are', () => {
   ];
   // `tojson` escapes for HTML and keeps other characters; JSON that escapes them is the same value.
   for (const [value, expected] of cases) {
-    const escaped = text(value).replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const escaped = text(value).replace(
+      /[\u0080-\uffff]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
     assert.equal(escaped, expected);
   }
 });
@@ -81,23 +90,47 @@ test('what is no value is refused, and where it stands is said', () => {
   Object.setPrototypeOf(endless, { toJSON: () => new Point(endless) });
   const cases = [
     [() => 1, 'variables.v is a function (functions that templates call are given as `tools`)'],
-    [{ a: [{}, { b: Symbol('x') }] }, 'variables.v.a[1].b is a symbol (give its description as text)'],
-    [{ 'a b': NaN }, 'variables.v["a b"] is NaN, which is no value of JSON (leave it out, or give it as text)'],
-    [[Infinity], 'variables.v[0] is Infinity, which is no value of JSON (leave it out, or give it as text)'],
-    [float(NaN), 'variables.v is NaN, which is no value of JSON (leave it out, or give it as text)'],
-    [2n ** 63n, 'variables.v is 9223372036854775808n, which does not fit 64 bits (give it as text: String(value))'],
-    [Buffer.from('x'), 'variables.v is a Buffer (decode it to text: new TextDecoder().decode(bytes))'],
-    [new ArrayBuffer(1), 'variables.v is a ArrayBuffer (decode it to text: new TextDecoder().decode(bytes))'],
+    [
+      { a: [{}, { b: Symbol('x') }] },
+      'variables.v.a[1].b is a symbol (give its description as text)',
+    ],
+    [
+      { 'a b': NaN },
+      'variables.v["a b"] is NaN, which is no value of JSON (leave it out, or give it as text)',
+    ],
+    [
+      [Infinity],
+      'variables.v[0] is Infinity, which is no value of JSON (leave it out, or give it as text)',
+    ],
+    [
+      float(NaN),
+      'variables.v is NaN, which is no value of JSON (leave it out, or give it as text)',
+    ],
+    [
+      2n ** 63n,
+      'variables.v is 9223372036854775808n, which does not fit 64 bits (give it as text: String(value))',
+    ],
+    [
+      Buffer.from('x'),
+      'variables.v is a Buffer (decode it to text: new TextDecoder().decode(bytes))',
+    ],
+    [
+      new ArrayBuffer(1),
+      'variables.v is a ArrayBuffer (decode it to text: new TextDecoder().decode(bytes))',
+    ],
     [Promise.resolve(1), 'variables.v is a promise (await it first)'],
     [new Map([[1, 2]]), 'variables.v is a Map with a key that is no text (give texts as keys)'],
   ];
   for (const [value, message] of cases) {
-    assert.throws(() => text(value), (error) => {
-      assert.ok(error instanceof QuilletError);
-      assert.equal(error.message, message);
-      assert.equal(error.code, 'value.kind');
-      return true;
-    });
+    assert.throws(
+      () => text(value),
+      (error) => {
+        assert.ok(error instanceof QuilletError);
+        assert.equal(error.message, message);
+        assert.equal(error.code, 'value.kind');
+        return true;
+      },
+    );
   }
   for (const value of [cycle, deep(128)]) {
     assert.throws(() => text(value), /is nested deeper than 128 levels \(it may hold itself\)/);
@@ -112,8 +145,15 @@ test('an object that is reached in very many ways is refused', () => {
 });
 
 test('variables are an object', () => {
-  for (const [variables, kind] of [[null, 'null'], [[], 'a list'], ['x', 'of type string'], [1, 'of type number']]) {
-    assert.throws(() => show.render(variables), { message: `the variables are no object but ${kind} (give { name: value })` });
+  for (const [variables, kind] of [
+    [null, 'null'],
+    [[], 'a list'],
+    ['x', 'of type string'],
+    [1, 'of type number'],
+  ]) {
+    assert.throws(() => show.render(variables), {
+      message: `the variables are no object but ${kind} (give { name: value })`,
+    });
   }
   assert.equal(new Template('[{{ v }}]').render(), '[]');
 });
@@ -124,17 +164,31 @@ test('what getters, proxies and toJSON throw comes through, and nothing breaks',
     throw thrown;
   };
   const values = [
-    { get a() { return fail(); } },
+    {
+      get a() {
+        return fail();
+      },
+    },
     new Proxy({}, { ownKeys: fail }),
     new Proxy({}, { getPrototypeOf: fail }),
     new Proxy({ a: 1 }, { get: fail }),
     Object.create({ toJSON: fail }),
     new Proxy([], { get: fail }),
-    [1, { get a() { return fail(); } }],
+    [
+      1,
+      {
+        get a() {
+          return fail();
+        },
+      },
+    ],
   ];
   for (const value of values) {
     assert.equal(text('before'), '"before"');
-    assert.throws(() => text(value), (error) => error === thrown);
+    assert.throws(
+      () => text(value),
+      (error) => error === thrown,
+    );
     assert.equal(text('before'), '"before"');
   }
   const revoked = Proxy.revocable({}, {});
@@ -143,25 +197,40 @@ test('what getters, proxies and toJSON throw comes through, and nothing breaks',
 });
 
 test('a getter may render, the same template too', () => {
-  const inner = { get b() { return text([1, { c: 'inner' }]); } };
-  assert.equal(text({ a: 'é', inner, z: 'last' }), '{"a": "é", "inner": {"b": "[1, {\\"c\\": \\"inner\\"}]"}, "z": "last"}');
-  assert.equal(text({ a: 'é', inner, z: 'last' }), '{"a": "é", "inner": {"b": "[1, {\\"c\\": \\"inner\\"}]"}, "z": "last"}');
+  const inner = {
+    get b() {
+      return text([1, { c: 'inner' }]);
+    },
+  };
+  assert.equal(
+    text({ a: 'é', inner, z: 'last' }),
+    '{"a": "é", "inner": {"b": "[1, {\\"c\\": \\"inner\\"}]"}, "z": "last"}',
+  );
+  assert.equal(
+    text({ a: 'é', inner, z: 'last' }),
+    '{"a": "é", "inner": {"b": "[1, {\\"c\\": \\"inner\\"}]"}, "z": "last"}',
+  );
 });
 
 test('what did not change since the last render is told from what did', () => {
   const random = generator(7);
-  const leaf = () => pick(random, ['a', 'b', '', 'é', 0, 1, 2.5, true, null, float(1), 1n, 300_000_000]);
+  const leaf = () =>
+    pick(random, ['a', 'b', '', 'é', 0, 1, 2.5, true, null, float(1), 1n, 300_000_000]);
   const make = (depth) => {
     const kind = depth === 0 ? 0 : Math.floor(random() * 4);
     if (kind < 2) return leaf();
     const length = Math.floor(random() * 4);
     if (kind === 2) return Array.from({ length }, () => make(depth - 1));
-    return Object.fromEntries(Array.from({ length }, () => [pick(random, ['a', 'b', 'c', 'd']), make(depth - 1)]));
+    return Object.fromEntries(
+      Array.from({ length }, () => [pick(random, ['a', 'b', 'c', 'd']), make(depth - 1)]),
+    );
   };
   const change = (value, depth) => {
-    if (value === null || typeof value !== 'object' || value.value !== undefined || random() < 0.1) return make(depth);
+    if (value === null || typeof value !== 'object' || value.value !== undefined || random() < 0.1)
+      return make(depth);
     const keys = Object.keys(value);
-    if (Array.isArray(value) && random() < 0.2) value.splice(Math.floor(random() * (value.length + 1)), 0, make(1));
+    if (Array.isArray(value) && random() < 0.2)
+      value.splice(Math.floor(random() * (value.length + 1)), 0, make(1));
     else if (keys.length === 0) value[Array.isArray(value) ? 0 : 'a'] = leaf();
     else {
       const key = pick(random, keys);
@@ -181,15 +250,24 @@ test('what did not change since the last render is told from what did', () => {
 
 test('objects of very many kinds, and with very many keys, pass', () => {
   for (let round = 0; round < 3; round++) {
-    const kinds = Array.from({ length: 3000 }, (_, index) => ({ [`key${round}-${index}`]: index, same: 1 }));
+    const kinds = Array.from({ length: 3000 }, (_, index) => ({
+      [`key${round}-${index}`]: index,
+      same: 1,
+    }));
     assert.equal(text(kinds), JSON.stringify(kinds).replace(/([:,])/g, '$1 '));
-    const wide = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, index]));
+    const wide = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, index) => [`k${index}`, index]),
+    );
     assert.equal(text([wide, wide]), JSON.stringify([wide, wide]).replace(/([:,])/g, '$1 '));
   }
 });
 
 test('fields that all objects inherit are no variables', () => {
-  Object.defineProperty(Object.prototype, 'polluted', { value: 'yes', enumerable: true, configurable: true });
+  Object.defineProperty(Object.prototype, 'polluted', {
+    value: 'yes',
+    enumerable: true,
+    configurable: true,
+  });
   try {
     assert.equal(text({ a: 1 }), '{"a": 1}');
     assert.equal(new Template('[{{ polluted }}]').render({ v: 1 }), '[]');

@@ -6,7 +6,9 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { Template } from 'quillet';
 
 function work(number) {
-  const template = new Template('{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}');
+  const template = new Template(
+    '{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}',
+  );
   const messages = [];
   let length = 0;
   for (let turn = 0; turn < 300; turn++) {
@@ -20,15 +22,21 @@ if (isMainThread) {
   test('many at a time, some of which are ended in the middle of their work', async () => {
     const expected = work(7);
     for (let round = 0; round < 3; round++) {
-      const workers = Array.from({ length: 4 }, () => new Worker(new URL(import.meta.url), { workerData: 7 }));
-      const results = workers.map((worker, index) => new Promise((resolve, reject) => {
-        worker.once('error', reject);
-        if (index === 3) {
-          worker.once('online', () => worker.terminate().then(() => resolve(expected), reject));
-        } else {
-          worker.once('message', resolve);
-        }
-      }));
+      const workers = Array.from(
+        { length: 4 },
+        () => new Worker(new URL(import.meta.url), { workerData: 7 }),
+      );
+      const results = workers.map(
+        (worker, index) =>
+          new Promise((resolve, reject) => {
+            worker.once('error', reject);
+            if (index === 3) {
+              worker.once('online', () => worker.terminate().then(() => resolve(expected), reject));
+            } else {
+              worker.once('message', resolve);
+            }
+          }),
+      );
       assert.deepEqual(await Promise.all(results), [expected, expected, expected, expected]);
       assert.equal(work(7), expected);
     }

@@ -8,12 +8,15 @@ const REFUSED = -1;
 const ENDED = 1;
 
 /**
- * The package over the module: `Template`, `check`, `convert`, `float`, `formats` and `QuilletError`.
- * `source` is the module, its bytes, or a response that has them, or the promise of one.
+ * The package over the module: `Template`, `check`, `convert`, `float`, `formats` and
+ * `QuilletError`. `source` is the module, its bytes, or a response that has them, or the promise of
+ * one.
  */
 async function load(source) {
   const given = await source;
-  const imports = { quillet: { now: () => Date.now(), random: () => crypto.getRandomValues(new Uint32Array(1))[0] } };
+  const imports = {
+    quillet: { now: () => Date.now(), random: () => crypto.getRandomValues(new Uint32Array(1))[0] },
+  };
   const { exports } = await instantiate(given, imports);
   exports.start();
   return createApi(functions(exports));
@@ -21,7 +24,10 @@ async function load(source) {
 
 async function instantiate(source, imports) {
   if (source instanceof WebAssembly.Module) return WebAssembly.instantiate(source, imports);
-  const bytes = typeof Response === 'function' && source instanceof Response ? await source.arrayBuffer() : source;
+  const bytes =
+    typeof Response === 'function' && source instanceof Response
+      ? await source.arrayBuffer()
+      : source;
   return (await WebAssembly.instantiate(bytes, imports)).instance;
 }
 
@@ -31,7 +37,9 @@ function functions(module) {
   const decoder = new TextDecoder();
 
   const texts = (list) => {
-    const bytes = encoder.encode(JSON.stringify(list.map((text) => text.replace(/\p{Surrogate}/gu, '\ufffd'))));
+    const bytes = encoder.encode(
+      JSON.stringify(list.map((text) => text.replace(/\p{Surrogate}/gu, '\ufffd'))),
+    );
     const at = module.room(2, bytes.length);
     new Uint8Array(memory.buffer, at, bytes.length).set(bytes);
   };
@@ -43,7 +51,8 @@ function functions(module) {
     const room = new Uint16Array(memory.buffer, unitsAt, units);
     for (let unit = 0; unit < units; unit++) room[unit] = text.charCodeAt(unit);
   };
-  const given = () => decoder.decode(new Uint8Array(memory.buffer, module.given(), module.given_length()));
+  const given = () =>
+    decoder.decode(new Uint8Array(memory.buffer, module.given(), module.given_length()));
   const number = (number) => (number === REFUSED ? { error: given() } : number);
   const answer = (status) => (status === REFUSED ? { error: given() } : given());
 

@@ -1,19 +1,15 @@
 //! The template engine of Quillet as a module of Python, `quillet_engine._engine`.
 //!
 //! It stands on the crate `quillet` without features, which has no runtime: `template` renders,
-//! `rendering` lets Python's event loop make the calls of a template, `value` reads Python's values
-//! and `object` makes them. What is pleasant to write in Python is written there, in
+//! `rendering` lets Python's event loop make the calls of a template; values and errors are the crate
+//! `values`. What is pleasant to write in Python is written there, in
 //! `python/quillet_engine`.
 
-mod error;
 mod interrupt;
-mod keys;
-mod object;
 mod options;
 mod rendering;
 mod template;
 mod tools;
-mod value;
 mod workshop;
 
 use pyo3::prelude::*;

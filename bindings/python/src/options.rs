@@ -7,8 +7,8 @@ use pyo3::types::PyDict;
 use quillet::TemplateOptions;
 use quillet::template::{CompileOptions, Limits, MessageSyntax, Missing};
 
-use crate::error::of_option;
 use crate::interrupt;
+use quillet_python_values::error::of_option;
 
 /// What a render with tools may take unless something else is said: tools are slower than templates.
 const WITH_TOOLS: Duration = Duration::from_secs(30);
@@ -58,8 +58,7 @@ pub(crate) fn read(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResul
     let mut with_tools = options.limits;
     with_tools.time = WITH_TOOLS;
     if let Some(seconds) = seconds {
-        // Written so that NaN is refused as well.
-        if !(seconds > 0.0) {
+        if seconds.is_nan() || seconds <= 0.0 {
             return Err(of_option(
                 py,
                 &format!("timeout is {seconds}"),

@@ -8,7 +8,8 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use quillet::{Rendered, Step};
 
 use crate::template::{Segment, messages, segments};
-use crate::{tools, value};
+use crate::tools;
+use quillet_python_values::value;
 
 /// A render on its way: `_template.py` drives it.
 #[pyclass(frozen, module = "quillet_engine._engine")]

@@ -7,7 +7,8 @@ use quillet::{Rendered, TemplateError};
 use quillet_core::Map;
 
 use crate::rendering::Rendering;
-use crate::{error, interrupt, object, options, tools, value};
+use crate::{interrupt, options, tools};
+use quillet_python_values::{error, object, value};
 
 /// A template that was compiled. `quillet_engine.Template` is this with what is written in Python.
 #[pyclass(subclass, frozen, module = "quillet_engine._engine")]
@@ -113,7 +114,10 @@ impl Template {
             let text = text.map_err(|error| raised(py, &error))?;
             return Ok(PyString::new(py, &text));
         }
-        Ok(PyString::new(py, &self.rendered(py, given, false)?.into_text()))
+        Ok(PyString::new(
+            py,
+            &self.rendered(py, given, false)?.into_text(),
+        ))
     }
 
     #[pyo3(signature = (variables = None, /, **named))]
@@ -166,7 +170,10 @@ impl Template {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, template) = (slf.py(), slf.get());
         let make = py.import("quillet_engine._template")?.getattr("_make")?;
-        let options = template.options.as_ref().map(|options| options.clone_ref(py));
+        let options = template
+            .options
+            .as_ref()
+            .map(|options| options.clone_ref(py));
         let made_of = (slf.get_type(), &template.text, &template.format, options);
         Ok((make, made_of).into_pyobject(py)?.into_any())
     }

@@ -4,8 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use quillet::{Function, FunctionCall, Rendered, Rendering, Step};
 
-use crate::error;
-use crate::{object, value};
+use quillet_python_values::{error, object, value};
 
 /// The functions of a render: of a dictionary whose values can all be called. Anything else that is
 /// called `tools` is a variable, as chat templates have one.

@@ -6,8 +6,9 @@ use quillet::template::convert::ConvertOptions;
 use quillet_core::Span;
 use quillet_yaml::{Duplicates, Options, Tags};
 
-use crate::error::{self, Said};
-use crate::{object, options};
+use crate::options;
+use quillet_python_values::error::{self, Said};
+use quillet_python_values::object;
 
 /// How front matter is read.
 const YAML: Options = Options {

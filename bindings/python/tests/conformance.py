@@ -90,6 +90,10 @@ def _work(
     if name.startswith("go-"):
         sources = {source["name"]: source["text"] for source in vector["templates"]}
         entry = vector["entry"]
+        # Of two that have the entry's name the first is meant, as in Rust.
+        for source in reversed(vector["templates"]):
+            if source["name"] == entry:
+                sources[entry] = source["text"]
         if not isinstance(data, dict):
             text = "{{template %s .data}}" % json.dumps(entry)
             return text, {"name": "(root)", "partials": sources}, {"data": data}

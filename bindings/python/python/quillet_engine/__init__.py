@@ -11,6 +11,7 @@ from ._errors import (
     FileError,
     LimitError,
     OptionError,
+    QueryError,
     QuilletError,
     RenderError,
     TemplateError,
@@ -24,10 +25,14 @@ from ._template import Segment, Template
 
 __all__ = [
     "ConvertError",
+    "DictLoader",
     "Environment",
     "FileError",
+    "FileSystemLoader",
+    "FunctionLoader",
     "LimitError",
     "OptionError",
+    "QueryError",
     "QuilletError",
     "RenderError",
     "Segment",

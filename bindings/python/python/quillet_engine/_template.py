@@ -161,7 +161,10 @@ async def _cancel(running: dict[asyncio.Future[Any], int]) -> None:
 
 
 def _said(error: BaseException) -> str:
-    text = str(error)
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

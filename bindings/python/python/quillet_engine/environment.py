@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from ._errors import OptionError, TemplateNotFound
+from ._errors import OptionError, TemplateError, TemplateNotFound
 from ._template import Template
 
 # A source, its file, and whether it is still what it was; as jinja2's loaders give it.
@@ -201,19 +201,21 @@ class Environment:
         looked_for: set[str] = {name}
         while True:
             template = self._compiled(name, text, partials)
-            names = template.missing_partials
-            if template.dynamic and "include" in text + "".join(partials.values()):
-                names = [*names, *self.list_templates()]
-            more = [other for other in names if other not in looked_for]
-            looked_for.update(more)
-            found = [(other, self._source(other)) for other in more]
-            found = [(other, source) for other, source in found if source is not None]
+            called = [other for other in template.missing_partials if other not in looked_for]
+            # A name that is computed may be any; one that is broken is then as if it were not there.
+            others = [other for other in self.list_templates() if other not in looked_for]
+            may_be_any = not called and template.dynamic
+            found = False
+            for other in others if may_be_any else called:
+                looked_for.add(other)
+                source = self._source(other)
+                if source is None or may_be_any and self._is_broken(source[0]):
+                    continue
+                partials[other] = source[0]
+                current.extend([source[2]] if source[2] else [])
+                found = True
             if not found:
                 return EnvironmentTemplate(self, template)
-            for other, (source, _, is_current) in found:
-                partials[other] = source
-                if is_current:
-                    current.append(is_current)
 
     def _compiled(self, name: str, text: str, partials: dict[str, str]) -> Template:
         return Template(
@@ -224,6 +226,13 @@ class Environment:
             filters=list(self.filters),
             **self._options,
         )
+
+    def _is_broken(self, text: str) -> bool:
+        try:
+            self._compiled("template", text, {})
+        except TemplateError:
+            return True
+        return False
 
     def _source(self, name: str) -> Source | None:
         if self.loader is None:

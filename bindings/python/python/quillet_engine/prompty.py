@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ._engine import parse_yaml
-from ._errors import FileError
+from ._errors import FileError, VariableError
 from ._template import Template
 
 # Formats by what prompty calls them.
@@ -31,8 +31,8 @@ class Prompty:
     """What it is for."""
     model: dict[str, Any]
     """The model and its options, as the file has them."""
-    inputs: dict[str, Any]
-    """The inputs that the file declares, with what it says of each."""
+    inputs: dict[str, dict[str, Any]]
+    """The inputs that the file declares, with what it says of each: ``kind``, ``default`` and so on."""
     sample: dict[str, Any]
     """Values to try it with."""
     template: Template
@@ -53,11 +53,19 @@ class Prompty:
     def _with_defaults(
         self, inputs: Mapping[str, Any] | None, named: dict[str, Any]
     ) -> dict[str, Any]:
-        defaults = {}
+        given = {**(inputs or {}), **named}
         for name, declared in self.inputs.items():
-            if isinstance(declared, dict) and "default" in declared:
-                defaults[name] = declared["default"]
-        return {**defaults, **(inputs or {}), **named}
+            if name in given:
+                continue
+            if "default" in declared:
+                given[name] = declared["default"]
+            elif declared.get("required"):
+                raise VariableError(
+                    f"the input {name} of {self.name} is missing",
+                    code="variables.invalid",
+                    hint=f"give {name}, or declare a default of it",
+                )
+        return given
 
 
 def load(path: str | Path, encoding: str = "utf-8") -> Prompty:
@@ -129,11 +137,23 @@ def _split(text: str, name: str) -> tuple[dict[str, Any], str]:
     return matter, "".join(lines[end + 1 :]).lstrip("\r\n")
 
 
-def _inputs(declared: Any) -> dict[str, Any]:
-    """Inputs by name, in both notations."""
+# What a file says of an input, where the input is not its default itself.
+_OF_INPUTS = {"kind", "type", "default", "description", "required", "example", "sample"}
+
+
+def _inputs(declared: Any) -> dict[str, dict[str, Any]]:
+    """Inputs by name, in both notations: a list, or a map from a name to a default."""
     if isinstance(declared, dict) and isinstance(declared.get("properties"), list | dict):
         declared = declared["properties"]
     if isinstance(declared, list):
         named = [one for one in declared if isinstance(one, dict) and "name" in one]
         return {one["name"]: one for one in named}
-    return declared if isinstance(declared, dict) else {}
+    if not isinstance(declared, dict):
+        return {}
+    inputs = {}
+    for name, said in declared.items():
+        is_declaration = isinstance(said, dict) and said and set(said) <= _OF_INPUTS
+        inputs[name] = said if is_declaration else {"default": said}
+        if is_declaration and "sample" in said:
+            inputs[name].setdefault("default", said["sample"])
+    return inputs

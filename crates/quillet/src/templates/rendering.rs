@@ -75,13 +75,20 @@ pub struct FunctionCall {
     pub arguments: Arguments,
 }
 
+impl Template {
+    /// Begins a render whose calls the caller makes, see [`Rendering`].
+    pub fn begin(&self, variables: impl Into<Map>, functions: Vec<Function>) -> Rendering {
+        Rendering::new(self, variables.into(), functions, false)
+    }
+
+    /// The same, which notes where the parts of the text come from, for [`Rendered::segments`].
+    pub fn begin_segments(&self, variables: impl Into<Map>, functions: Vec<Function>) -> Rendering {
+        Rendering::new(self, variables.into(), functions, true)
+    }
+}
+
 impl Rendering {
-    pub(super) fn new(
-        template: &Template,
-        variables: Map,
-        functions: Vec<Function>,
-        noted: bool,
-    ) -> Self {
+    fn new(template: &Template, variables: Map, functions: Vec<Function>, noted: bool) -> Self {
         let desk = Arc::new(Desk {
             functions,
             interrupt: template.interrupt,

@@ -12,7 +12,6 @@ use quillet_template::{
 use super::FORMATS;
 use super::error::TemplateError;
 use super::rendered::Rendered;
-use super::rendering::Rendering;
 
 /// The name of a template that has none, in errors.
 pub(super) const NAME: &str = "template";
@@ -274,16 +273,6 @@ impl Template {
         let inner = quillet_template::render(&render).await?;
         let failed = Vec::new();
         Ok(Rendered { inner, failed })
-    }
-
-    /// Begins a render whose calls the caller makes, see [`Rendering`].
-    pub fn begin(&self, variables: impl Into<Map>, functions: Vec<Function>) -> Rendering {
-        Rendering::new(self, variables.into(), functions, false)
-    }
-
-    /// The same, which notes where the parts of the text come from, for [`Rendered::segments`].
-    pub fn begin_segments(&self, variables: impl Into<Map>, functions: Vec<Function>) -> Rendering {
-        Rendering::new(self, variables.into(), functions, true)
     }
 
     fn rendered(&self, variables: &Map, noted: bool) -> Result<Rendered, TemplateError> {

@@ -15,11 +15,11 @@ use crate::keys::Keys;
 
 /// Values in one set of variables. A list that holds another one ten times is read ten times, and
 /// such lists inside each other grow without end.
-const MOST_VALUES: usize = 10_000_000;
+const MOST_VALUES: usize = 2_000_000;
 
 /// A value that cannot be read, and why.
 #[derive(Debug)]
-pub(crate) struct Unreadable {
+pub struct Unreadable {
     /// Steps from the value to the root, innermost first.
     path: Vec<String>,
     reason: String,
@@ -46,7 +46,7 @@ impl Unreadable {
     }
 
     /// What is wrong; `root` is what the value is called.
-    pub(crate) fn message(&self, root: &str) -> String {
+    pub fn message(&self, root: &str) -> String {
         let mut place = root.to_owned();
         // A value that contains itself has a path without end.
         for step in self.path.iter().rev().take(12) {
@@ -63,7 +63,7 @@ impl Unreadable {
     }
 
     /// The exception; `root` is what the value is called.
-    pub(crate) fn raise(&self, py: Python<'_>, root: &str) -> PyErr {
+    pub fn raise(&self, py: Python<'_>, root: &str) -> PyErr {
         Said {
             class: "VariableError",
             code: "variables.invalid",
@@ -80,12 +80,12 @@ impl Unreadable {
 type Read<T> = Result<T, Unreadable>;
 
 /// Reads a value; whether a mapping's own code raised is part of the error.
-pub(crate) fn read(value: &Bound<'_, PyAny>) -> Read<Value> {
+pub fn read(value: &Bound<'_, PyAny>) -> Read<Value> {
     Reader::new().value(value, 0)
 }
 
 /// The variables of a render: those of a mapping, and over them those given by name.
-pub(crate) fn variables(
+pub fn variables(
     mapping: Option<&Bound<'_, PyAny>>,
     named: Option<&Bound<'_, PyDict>>,
 ) -> Read<Map> {
@@ -99,7 +99,10 @@ pub(crate) fn variables(
     };
     let Value::Map(first) = reader.value(mapping, 0)? else {
         return Err(Unreadable::new(
-            format!("variables are a mapping of names to values, not {}", type_of(mapping)),
+            format!(
+                "variables are a mapping of names to values, not {}",
+                type_of(mapping)
+            ),
             "give a dict, or the variables by name: render(name=\"Ada\")",
         ));
     };
@@ -231,7 +234,10 @@ impl Reader {
     fn key(&mut self, key: &Bound<'_, PyAny>) -> Read<Arc<str>> {
         let Ok(key) = key.cast::<PyString>() else {
             return Err(Unreadable::new(
-                format!("a key is of type {}, and keys of templates are text", type_of(key)),
+                format!(
+                    "a key is of type {}, and keys of templates are text",
+                    type_of(key)
+                ),
                 "make it text: {str(key): value for key, value in x.items()}",
             ));
         };
@@ -263,7 +269,7 @@ impl Reader {
 }
 
 /// A text.
-pub(crate) fn text(text: &Bound<'_, PyString>) -> Read<Arc<str>> {
+pub fn text(text: &Bound<'_, PyString>) -> Read<Arc<str>> {
     match text.to_str() {
         Ok(text) => Ok(text.into()),
         Err(_) => Err(surrogate()),

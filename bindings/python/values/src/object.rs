@@ -5,7 +5,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use quillet_core::{Content, Map, Message, Value};
 
 /// A value as Python has it.
-pub(crate) fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+pub fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value.meant() {
         Value::Null => py.None().into_bound(py),
         Value::Bool(truth) => truth.into_pyobject(py)?.to_owned().into_any(),
@@ -24,7 +24,7 @@ pub(crate) fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py,
 }
 
 /// An object as a dictionary.
-pub(crate) fn dict<'py>(py: Python<'py>, map: &Map) -> PyResult<Bound<'py, PyDict>> {
+pub fn dict<'py>(py: Python<'py>, map: &Map) -> PyResult<Bound<'py, PyDict>> {
     let objects = PyDict::new(py);
     for (key, value) in map {
         objects.set_item(&**key, object(py, value)?)?;
@@ -33,13 +33,13 @@ pub(crate) fn dict<'py>(py: Python<'py>, map: &Map) -> PyResult<Bound<'py, PyDic
 }
 
 /// Arguments by position.
-pub(crate) fn tuple<'py>(py: Python<'py>, values: &[Value]) -> PyResult<Bound<'py, PyTuple>> {
+pub fn tuple<'py>(py: Python<'py>, values: &[Value]) -> PyResult<Bound<'py, PyTuple>> {
     let objects: PyResult<Vec<_>> = values.iter().map(|value| object(py, value)).collect();
     PyTuple::new(py, objects?)
 }
 
 /// Messages in OpenAI's shape.
-pub(crate) fn messages<'py>(py: Python<'py>, messages: &[Message]) -> PyResult<Bound<'py, PyList>> {
+pub fn messages<'py>(py: Python<'py>, messages: &[Message]) -> PyResult<Bound<'py, PyList>> {
     let objects = PyList::empty(py);
     for message in messages {
         let one = PyDict::new(py);

@@ -10,7 +10,7 @@ use quillet_core::{Diagnostic, Position, Severity};
 static CLASSES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
 /// A class of `_errors`.
-pub(crate) fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+pub fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     let module = CLASSES.get_or_try_init(py, || {
         Ok::<_, PyErr>(py.import("quillet_engine._errors")?.unbind())
     })?;
@@ -18,19 +18,26 @@ pub(crate) fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyT
 }
 
 /// What every exception says.
-pub(crate) struct Said<'a> {
-    pub(crate) class: &'a str,
-    pub(crate) code: &'a str,
-    pub(crate) message: &'a str,
-    pub(crate) source: &'a str,
-    pub(crate) position: Option<Position>,
-    pub(crate) hint: Option<&'a str>,
-    pub(crate) diagnostics: &'a [Diagnostic],
+pub struct Said<'a> {
+    /// Its class in `_errors`.
+    pub class: &'a str,
+    /// The stable code.
+    pub code: &'a str,
+    /// What is wrong, with its place.
+    pub message: &'a str,
+    /// The source that it is about; empty where none is.
+    pub source: &'a str,
+    /// The place in that source.
+    pub position: Option<Position>,
+    /// What mends it.
+    pub hint: Option<&'a str>,
+    /// Everything that was found.
+    pub diagnostics: &'a [Diagnostic],
 }
 
 impl Said<'_> {
     /// The exception, or what went wrong while it was made.
-    pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
+    pub fn raise(self, py: Python<'_>) -> PyErr {
         match self.exception(py) {
             Ok(error) | Err(error) => error,
         }
@@ -51,7 +58,7 @@ impl Said<'_> {
 }
 
 /// The exception of a template that gives no text.
-pub(crate) fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
+pub fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
     let code = error.code();
     let class = match code {
         "render.missing_variable" => "UndefinedError",
@@ -61,10 +68,18 @@ pub(crate) fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
         _ if code.starts_with("render.") => "RenderError",
         _ => "TemplateSyntaxError",
     };
+    let hint = match error.hint() {
+        None if code == "render.unknown_function" => {
+            Some("give it among the tools: tools={name: f}")
+        }
+        hint => hint,
+    };
     let message = error.to_string();
     // The text of a finding ends in its hint, which the exception shows by itself.
     let message = match error.hint() {
-        Some(hint) => message.strip_suffix(&format!(" ({hint})")).unwrap_or(&message),
+        Some(hint) => message
+            .strip_suffix(&format!(" ({hint})"))
+            .unwrap_or(&message),
         None => &message,
     };
     Said {
@@ -73,14 +88,14 @@ pub(crate) fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
         message,
         source: error.source_name(),
         position: error.position(),
-        hint: error.hint(),
+        hint,
         diagnostics: error.diagnostics(),
     }
     .raise(py)
 }
 
 /// An option that is none.
-pub(crate) fn of_option(py: Python<'_>, message: &str, hint: &str) -> PyErr {
+pub fn of_option(py: Python<'_>, message: &str, hint: &str) -> PyErr {
     Said {
         class: "OptionError",
         code: "option.value",
@@ -94,10 +109,7 @@ pub(crate) fn of_option(py: Python<'_>, message: &str, hint: &str) -> PyErr {
 }
 
 /// Findings as a list of dictionaries.
-pub(crate) fn diagnostics<'py>(
-    py: Python<'py>,
-    found: &[Diagnostic],
-) -> PyResult<Bound<'py, PyList>> {
+pub fn diagnostics<'py>(py: Python<'py>, found: &[Diagnostic]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for one in found {
         let entry = PyDict::new(py);

@@ -75,7 +75,7 @@ type Texts = SmallVec<[Vec<u8>; 1]>;
 /// The texts, and what it took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
-    /// One text for each entry, in order, with the marks of structure in it.
+    /// One text for each entry, in order, with the marks of structure in it, in the buffer that it grew in.
     texts: Texts,
     /// For each entry, if the render asked.
     origins: Vec<Origins>,
@@ -129,21 +129,32 @@ impl Rendered {
     #[must_use]
     pub fn into_text(self) -> String {
         let bytes = self.texts.into_iter().next().unwrap_or_default();
-        as_text(structure::strip(bytes))
+        as_text(structure::strip(buffer::finish(bytes)))
+    }
+
+    /// Has `read` look at the bytes of the first entry's text where they stand: for programs that
+    /// copy them anyway.
+    pub fn read<T>(self, read: impl FnOnce(&[u8]) -> T) -> T {
+        let bytes = self.texts.into_iter().next().unwrap_or_default();
+        let bytes = structure::strip(bytes);
+        let read = read(&bytes);
+        buffer::leave(bytes);
+        read
     }
 
     /// All texts, in order, as bytes: formats whose strings are bytes (Go's)
     /// may have cut a character.
     #[must_use]
     pub fn into_bytes(self) -> Vec<Vec<u8>> {
-        self.texts.into_iter().map(structure::strip).collect()
+        let texts = self.texts.into_iter().map(buffer::finish);
+        texts.map(structure::strip).collect()
     }
 
     /// All texts, in order.
     #[must_use]
     pub fn into_texts(self) -> Vec<String> {
-        let texts = self.texts.into_iter().map(structure::strip);
-        texts.map(as_text).collect()
+        let texts = self.texts.into_iter().map(buffer::finish);
+        texts.map(structure::strip).map(as_text).collect()
     }
 }
 
@@ -290,8 +301,7 @@ async fn run(render: &Render<'_>, noted: bool, polled: bool) -> Result<Rendered,
     for entry in &mut entries {
         rendered.passes = rendered.passes.max(entry.passes);
         rendered.calls += entry.calls.all.len();
-        let text = std::mem::take(&mut entry.out);
-        rendered.texts.push(buffer::finish(text));
+        rendered.texts.push(std::mem::take(&mut entry.out));
         rendered.origins.extend(entry.origins.take());
     }
     Ok(rendered)

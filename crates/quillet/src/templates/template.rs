@@ -222,6 +222,19 @@ impl Template {
         Ok(self.rendered(&variables.into(), false)?.into_text())
     }
 
+    /// Renders, and has `read` look at the bytes of the text, for programs that make a text of their
+    /// own kind of them. A format whose strings are bytes (Go's) may have cut a character.
+    ///
+    /// # Errors
+    /// As [`Template::render`].
+    pub fn read_text<T>(
+        &self,
+        variables: impl Into<Map>,
+        read: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, TemplateError> {
+        Ok(self.rendered(&variables.into(), false)?.inner.read(read))
+    }
+
     /// The messages with these variables, see [`Rendered::messages`].
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use quillet_core::store::Health;
+use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::Definitions;
 use quillet_host::sql::DatabaseTools;
@@ -30,6 +31,8 @@ pub(crate) struct App {
     pub(crate) agents: Option<Arc<AgentService>>,
     /// Databases, if they are set up.
     pub(crate) databases: Option<DatabaseTools>,
+    /// Traces that can be read, if any are kept.
+    pub(crate) traces: Option<Arc<dyn TraceReader>>,
     /// Other names of prompts.
     pub(crate) aliases: Aliases,
     pub(crate) metrics: Metrics,
@@ -73,6 +76,7 @@ impl App {
             definitions: services.definitions,
             agents: services.agents,
             databases,
+            traces: services.traces,
             metrics,
             openapi: OnceLock::new(),
             describe,

@@ -18,6 +18,8 @@ const STATUSES: [u16; 16] = [
 /// One route's counts.
 #[derive(Debug)]
 pub(crate) struct RouteMetrics {
+    /// Method and path.
+    name: String,
     labels: String,
     statuses: [AtomicU64; STATUSES.len()],
     latency: Histogram,
@@ -26,6 +28,7 @@ pub(crate) struct RouteMetrics {
 impl RouteMetrics {
     fn new(method: &str, path: &str) -> Self {
         RouteMetrics {
+            name: format!("{method} {path}"),
             labels: format!("method=\"{method}\",route=\"{path}\""),
             statuses: Default::default(),
             latency: Histogram::default(),
@@ -96,6 +99,11 @@ impl Metrics {
     /// Time since the start.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// Method and path of a route; empty of none.
+    pub(crate) fn name_of(&self, route: usize) -> &str {
+        self.routes.get(route).map_or("", |route| &route.name)
     }
 
     /// Counts one answer. A route of `usize::MAX` means that none took it.

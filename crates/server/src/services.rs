@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::{DefinitionOptions, Definitions};
 use quillet_host::sql::Databases;
@@ -18,6 +19,8 @@ pub struct Services {
     pub agents: Option<Arc<AgentService>>,
     /// Databases behind `/api/v1/dbs`, if they are set up.
     pub databases: Option<Databases>,
+    /// Traces that can be read, if any are kept. Where they go to is a part of the agents.
+    pub traces: Option<Arc<dyn TraceReader>>,
 }
 
 impl From<Arc<PromptService>> for Services {
@@ -27,6 +30,7 @@ impl From<Arc<PromptService>> for Services {
             prompts,
             agents: None,
             databases: None,
+            traces: None,
         }
     }
 }

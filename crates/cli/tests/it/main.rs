@@ -20,6 +20,7 @@ mod js_worker;
 mod keys;
 #[cfg(feature = "redis")]
 mod killed;
+mod langfuse_traces;
 mod layout;
 mod lsp;
 mod markdown;

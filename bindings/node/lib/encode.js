@@ -110,7 +110,7 @@ function createEncoder(native) {
   // Whether all objects inherit fields, which a loop over fields would meet.
   let polluted = false;
 
-  // The value at hand.
+  // The value at hand: its words and its text, and how much text it has with what is kept.
   let words = new Int32Array(4096);
   let count = 0;
   let text = '';
@@ -257,6 +257,7 @@ function createEncoder(native) {
   /** Whether a value is the one that is remembered here. Goes on behind it if so. */
   function same(value) {
     if (typeof value !== 'object' || value === null) {
+      if (typeof value === 'string') allUnits += value.length;
       return leaves[leaf++] === (value === undefined ? null : value);
     }
     return Array.isArray(value) ? sameList(value) : sameObject(value);
@@ -294,12 +295,12 @@ function createEncoder(native) {
   /** Writes one word for a list or an object that is the same as before. */
   function kept(value, depth) {
     if (leaves === null || depth === 1 || depth > MAX_COMPARED_DEPTH) return false;
-    const [startLeaf, startContainer] = [leaf, container];
+    const [startLeaf, startContainer, startUnits] = [leaf, container, allUnits];
     if (same(value)) {
       words[count++] = ((container - startContainer) << 3) | KEPT;
       return true;
     }
-    [leaf, container] = [startLeaf, startContainer];
+    [leaf, container, allUnits] = [startLeaf, startContainer, startUnits];
     return false;
   }
 
@@ -464,7 +465,7 @@ function createEncoder(native) {
   function tooLarge() {
     return refused(
       'value.size',
-      `${trail[0]} are too large`,
+      `${trail[0]}: more than ${MAX_WORDS} values or ${MAX_UNITS} characters`,
       'an object that others hold counts each time',
     );
   }

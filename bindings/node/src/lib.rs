@@ -5,6 +5,11 @@
 //! Templates and renders are known by number: an object of Node's own for each would be looked up and
 //! checked on every call, which costs more than a small render.
 
+#![expect(
+    clippy::too_many_arguments,
+    reason = "an object of them would cost more than the call"
+)]
+
 use std::cell::RefCell;
 
 use mimalloc::MiMalloc;
@@ -74,10 +79,6 @@ pub fn functions(env: &Env, template: u32) -> Result<Unknown<'_>> {
 
 /// See [`World::render`]. Of `words` there are `count`, and of the string `units`.
 #[napi(catch_unwind)]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "an object of them would cost more than the call"
-)]
 pub fn render<'e>(
     env: &'e Env,
     template: u32,
@@ -138,7 +139,6 @@ pub fn segments<'e>(
 
 /// See [`World::begin`].
 #[napi(catch_unwind)]
-#[expect(clippy::too_many_arguments, reason = "as above")]
 pub fn begin<'e>(
     env: &'e Env,
     template: u32,
@@ -169,7 +169,6 @@ pub fn step(env: &Env, rendering: u32) -> Result<Unknown<'_>> {
 
 /// See [`World::give`].
 #[napi(catch_unwind)]
-#[expect(clippy::too_many_arguments, reason = "as above")]
 pub fn give<'e>(
     env: &'e Env,
     rendering: u32,

@@ -12,14 +12,10 @@
 
 use std::cell::RefCell;
 
-use mimalloc::MiMalloc;
 use napi::bindgen_prelude::*;
 use napi::{Env, JsString, JsValue, check_status, sys};
 use napi_derive::napi;
 use quillet_bridge::{Encoded, Refusal, Wanted, World};
-
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Units of text for which the buffer is kept between calls.
 const KEPT_UNITS: usize = 128 << 10;

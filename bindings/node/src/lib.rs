@@ -52,13 +52,17 @@ pub fn forget_shapes(encoder: u32) {
 /// See [`World::compile`].
 #[napi(catch_unwind)]
 pub fn compile(env: &Env, format: String, text: String, options: String) -> Result<Unknown<'_>> {
-    number(env, world(|world| world.compile(&format, &text, &options)))
+    let compiled = world(|world| world.compile(&format, &text, &options));
+    if let Ok(template) = compiled {
+        weigh(env, world(|world| world.weight(template)) as i64)?;
+    }
+    number(env, compiled)
 }
 
 /// See [`World::release`].
 #[napi(catch_unwind)]
-pub fn release(template: u32) {
-    world(|world| world.release(template));
+pub fn release(env: &Env, template: u32) -> Result<()> {
+    weigh(env, -(world(|world| world.release(template)) as i64))
 }
 
 /// See [`World::variables`].
@@ -276,6 +280,12 @@ fn copy(string: JsString<'_>, units: usize, buffer: &mut Vec<u16>) -> Result<()>
     }
     buffer.truncate(units);
     Ok(())
+}
+
+/// Tells the collector of garbage what it does not see: else it lets templates wait until its own
+/// memory is full of numbers.
+fn weigh(env: &Env, bytes: i64) -> Result<()> {
+    env.adjust_external_memory(bytes).map(|_| ())
 }
 
 type Outcome<T> = std::result::Result<T, Refusal>;

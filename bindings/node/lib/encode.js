@@ -63,6 +63,12 @@ const MAX_COMPARED_DEPTH = 4;
  */
 const A_LIST = Symbol('list');
 const AN_OBJECT = Symbol('object');
+/** What follows a beginning: its number, where it ends, and how much is in it. */
+const NUMBER = 1;
+const END = 2;
+const CONTAINERS = 3;
+const UNITS = 4;
+const HEAD = 5;
 
 /** The keys of an object up to one of them. */
 class Shape {
@@ -121,6 +127,8 @@ function createEncoder(native) {
   let leaves = null;
   let leaf = 0;
   let container = 0;
+  // Leaves that are known to be the same, from the beginning on.
+  let verified = 0;
 
   /** Whether a value is all that a template remembers, so that nothing has to cross. */
   function unchanged(value, memory) {
@@ -130,8 +138,12 @@ function createEncoder(native) {
     container = 0;
     active = true;
     polluted = inherited();
+    verified = 0;
     try {
-      return same(value) && leaf === memory.length;
+      if (same(value) && leaf === memory.length) return true;
+      // The last one that was looked at may be what differs.
+      verified = leaf - 1;
+      return false;
     } finally {
       active = false;
       leaves = null;
@@ -146,13 +158,14 @@ function createEncoder(native) {
   function encode(root, value, memory, use) {
     // A getter of the value, or its `toJSON`, may render something itself.
     const outer = active
-      ? { words, count, text, units, allUnits, trail, leaves, leaf, container }
+      ? { words, count, text, units, allUnits, trail, leaves, leaf, container, verified }
       : null;
     if (outer) {
       words = new Int32Array(256);
       trail = [];
       memory = null;
     }
+    if (memory === null) verified = 0;
     active = true;
     count = 0;
     text = '';
@@ -183,8 +196,9 @@ function createEncoder(native) {
     } finally {
       text = '';
       leaves = null;
+      verified = 0;
       if (outer) {
-        ({ words, count, text, units, allUnits, trail, leaves, leaf, container } = outer);
+        ({ words, count, text, units, allUnits, trail, leaves, leaf, container, verified } = outer);
       } else {
         active = false;
         if (words.length > 1 << 20) words = new Int32Array(4096);
@@ -249,6 +263,12 @@ function createEncoder(native) {
   }
 
   function remember(value) {
+    // A getter that gives another value than a moment ago: nothing is known any more.
+    if (leaf < verified && leaves[leaf] !== value) verified = 0;
+    put(value);
+  }
+
+  function put(value) {
     if (leaves === null) return;
     if (leaf < MAX_REMEMBERED) leaves[leaf++] = value;
     else leaves = null;
@@ -265,9 +285,14 @@ function createEncoder(native) {
 
   function sameList(list) {
     const { length } = list;
-    if (leaves[leaf] !== A_LIST || leaves[leaf + 1] !== container || leaves[leaf + 2] !== length)
+    if (
+      leaves[leaf] !== A_LIST ||
+      leaves[leaf + NUMBER] !== container ||
+      leaves[leaf + HEAD] !== length
+    ) {
       return false;
-    leaf += 3;
+    }
+    leaf += HEAD + 1;
     container++;
     for (let index = 0; index < length; index++) {
       if (!same(list[index])) return false;
@@ -277,10 +302,10 @@ function createEncoder(native) {
 
   function sameObject(object) {
     const shape = leaves[leaf];
-    if (!(shape instanceof Shape) || leaves[leaf + 1] !== container) return false;
+    if (!(shape instanceof Shape) || leaves[leaf + NUMBER] !== container) return false;
     const prototype = Object.getPrototypeOf(object);
     if ((prototype !== Object.prototype || polluted) && prototype !== null) return false;
-    leaf += 2;
+    leaf += HEAD;
     container++;
     const { keys } = shape;
     let index = 0;
@@ -294,14 +319,41 @@ function createEncoder(native) {
 
   /** Writes one word for a list or an object that is the same as before. */
   function kept(value, depth) {
-    if (leaves === null || depth === 1 || depth > MAX_COMPARED_DEPTH) return false;
+    if (leaves === null || depth === 1) return false;
     const [startLeaf, startContainer, startUnits] = [leaf, container, allUnits];
-    if (same(value)) {
-      words[count++] = ((container - startContainer) << 3) | KEPT;
-      return true;
+    if (leaf < verified && leaves[leaf + NUMBER] !== container) verified = 0;
+    if (leaf < verified) {
+      // It was compared with all variables: it is the same, or holds what differs.
+      if (leaves[leaf + END] > verified) return false;
+      container += leaves[leaf + CONTAINERS];
+      allUnits += leaves[leaf + UNITS];
+      leaf = leaves[leaf + END];
+    } else if (depth > MAX_COMPARED_DEPTH || !same(value)) {
+      [leaf, container, allUnits] = [startLeaf, startContainer, startUnits];
+      return false;
     }
-    [leaf, container, allUnits] = [startLeaf, startContainer, startUnits];
-    return false;
+    words[count++] = ((container - startContainer) << 3) | KEPT;
+    return true;
+  }
+
+  /** Begins a list or an object; gives where its beginning is remembered. */
+  function beginning(mark) {
+    const start = leaf;
+    put(mark);
+    put(container++);
+    put(0);
+    put(0);
+    put(0);
+    return start;
+  }
+
+  /** Ends it; before it there were so many containers and units. */
+  function ending(start, mark, containers, allBefore) {
+    if (leaves === null) return;
+    leaves[start] = mark;
+    leaves[start + END] = leaf;
+    leaves[start + CONTAINERS] = container - containers;
+    leaves[start + UNITS] = allUnits - allBefore;
   }
 
   function writeNumber(value, depth) {
@@ -336,14 +388,15 @@ function createEncoder(native) {
   function writeList(list, depth) {
     enter(depth);
     const { length } = list;
+    const [containers, allBefore] = [container, allUnits];
+    const start = beginning(A_LIST);
     words[count++] = (length << 3) | LIST;
-    remember(A_LIST);
-    remember(container++);
     remember(length);
     for (let index = 0; index < length; index++) {
       trail[depth] = index;
       write(list[index], depth + 1);
     }
+    ending(start, A_LIST, containers, allBefore);
   }
 
   function writeObject(object, depth) {
@@ -353,9 +406,9 @@ function createEncoder(native) {
       writeUnusual(object, depth);
       return;
     }
-    const [startCount, startText, startUnits, startLeaf] = [count++, text, units, leaf];
-    remember(undefined);
-    remember(container++);
+    const [startCount, startText, startUnits] = [count++, text, units];
+    const [containers, allBefore] = [container, allUnits];
+    const start = beginning(undefined);
     let shape = shapes;
     // All of them are its own: this is quicker than to ask for a list of keys.
     for (const key in object) {
@@ -365,6 +418,7 @@ function createEncoder(native) {
       if (shape === undefined) {
         [count, text, units] = [startCount, startText, startUnits];
         leaves = null;
+        verified = 0;
         writeFields(Object.entries(object), depth);
         return;
       }
@@ -373,7 +427,7 @@ function createEncoder(native) {
     }
     if (shape.number < 0) nameShape(shape);
     words[startCount] = (shape.number << 3) | SHAPED;
-    if (leaves !== null) leaves[startLeaf] = shape;
+    ending(start, shape, containers, allBefore);
   }
 
   function addShape(shape, key) {
@@ -391,9 +445,8 @@ function createEncoder(native) {
 
   /** An object whose keys are written out: one of a class, or with very many keys. */
   function writeFields(entries, depth) {
-    const start = count++;
-    remember(AN_OBJECT);
-    container++;
+    const [startCount, containers, allBefore] = [count++, container, allUnits];
+    const start = beginning(AN_OBJECT);
     let fields = 0;
     for (const [key, value] of entries) {
       if (value === undefined) continue;
@@ -408,7 +461,8 @@ function createEncoder(native) {
       trail[depth] = key;
       write(value, depth + 1);
     }
-    words[start] = (fields << 3) | OBJECT;
+    words[startCount] = (fields << 3) | OBJECT;
+    ending(start, AN_OBJECT, containers, allBefore);
   }
 
   /**

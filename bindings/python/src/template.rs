@@ -10,6 +10,9 @@ use crate::rendering::Rendering;
 use crate::{interrupt, options, tools};
 use quillet_python_values::{error, object, value};
 
+/// Rows that are rendered at once by `render_batch`.
+const BATCH: usize = 1024;
+
 /// A template that was compiled. `quillet_engine.Template` is this with what is written in Python.
 #[pyclass(subclass, frozen, module = "quillet_engine._engine")]
 pub(crate) struct Template {
@@ -140,6 +143,48 @@ impl Template {
     ) -> PyResult<Vec<Segment>> {
         let given = Given::read(py, variables, named)?;
         Ok(segments(&self.rendered(py, given, true)?))
+    }
+
+    /// The texts of many rows of variables, and beside them what went wrong with some.
+    fn render_batch<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
+        let (texts, errors) = (PyList::empty(py), PyList::empty(py));
+        let mut rows = rows.try_iter()?;
+        loop {
+            let mut batch = Vec::with_capacity(BATCH);
+            for row in rows.by_ref().take(BATCH) {
+                batch.push(value::variables(Some(&row?), None));
+            }
+            if batch.is_empty() {
+                return Ok((texts, errors));
+            }
+            let rendered = py.detach(|| {
+                let render =
+                    |row: Result<Map, _>| row.map(|variables| self.inner.render(variables));
+                batch.into_iter().map(render).collect::<Vec<_>>()
+            });
+            // Control-C ends the batch, and not one row of it.
+            if let Some(raised) = interrupt::taken() {
+                return Err(raised);
+            }
+            py.check_signals()?;
+            for row in rendered {
+                let error = match row {
+                    Ok(Ok(text)) => {
+                        texts.append(PyString::new(py, &text))?;
+                        errors.append(py.None())?;
+                        continue;
+                    }
+                    Ok(Err(error)) => error::of_template(py, &error),
+                    Err(unreadable) => unreadable.raise(py, ""),
+                };
+                texts.append(py.None())?;
+                errors.append(error.into_value(py))?;
+            }
+        }
     }
 
     /// Begins a render whose calls Python makes.

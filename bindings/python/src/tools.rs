@@ -1,7 +1,8 @@
 //! Functions of Python that templates call.
 
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyTuple};
+use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple};
 use quillet::{Function, FunctionCall, Rendered, Rendering, Step};
 
 use quillet_python_values::{error, object, value};
@@ -29,10 +30,36 @@ pub(crate) fn described(tools: &Bound<'_, PyDict>) -> PyResult<Vec<Function>> {
 
 /// The names of a function's parameters: those of its code, which is quick, else what `inspect` says.
 fn parameters(tool: &Bound<'_, PyAny>) -> Option<Vec<String>> {
-    if tool.is_instance_of::<PyCFunction>() {
+    let py = tool.py();
+    let is_decorated = || {
+        let marks = [intern!(py, "__wrapped__"), intern!(py, "__signature__")];
+        marks
+            .into_iter()
+            .any(|mark| tool.hasattr(mark).unwrap_or(true))
+    };
+    if let Ok(code) = tool.getattr(intern!(py, "__code__"))
+        && !is_decorated()
+    {
+        let count = |name: &Bound<'_, PyString>| code.getattr(name)?.extract::<usize>();
+        let named = count(intern!(py, "co_argcount")).ok()?;
+        let only_named = count(intern!(py, "co_kwonlyargcount")).ok()?;
+        let names = code.getattr(intern!(py, "co_varnames")).ok()?;
+        let mut names: Vec<String> = names.extract().ok()?;
+        names.truncate(named + only_named);
+        // What a method is bound to is no parameter of it.
+        let is_method = tool.hasattr(intern!(py, "__self__")).unwrap_or(false);
+        names.drain(..usize::from(is_method && !names.is_empty()));
+        return Some(names);
+    }
+    // Functions in C name their parameters seldom, and asking for them takes long.
+    if tool.is_instance_of::<PyCFunction>()
+        || tool
+            .get_type()
+            .name()
+            .is_ok_and(|name| name == "method_descriptor")
+    {
         return None;
     }
-    let py = tool.py();
     let inspect = py.import("inspect").ok()?;
     let signature = inspect.call_method1("signature", (tool,)).ok()?;
     let parameters = signature.getattr("parameters").ok()?;

@@ -179,6 +179,20 @@ def test_copies_and_pickles() -> None:
         assert (again.render(x=1), again.name) == ("1!", "t")
 
 
+def test_a_batch_goes_on_behind_a_row_that_fails() -> None:
+    template = Template("{{ 10 // n }}", missing="strict")
+    rows = [{"n": 1}, {"n": 0}, {}, {"n": object()}, ["n"], {"n": 5}]
+    texts, errors = template.render_batch(iter(rows))
+    assert texts == ["10", None, None, None, None, "2"]
+    codes = [error and error.code for error in errors]
+    missing, invalid = "render.missing_variable", "variables.invalid"
+    assert codes == [None, "render.execution", missing, invalid, invalid, None]
+    assert str(errors[3]).startswith("n: a value of type object")
+    many, none = template.render_batch({"n": 1 + i % 10} for i in range(5000))
+    assert many == [str(10 // (1 + i % 10)) for i in range(5000)] and none == [None] * 5000
+    assert template.render_batch([]) == ([], [])
+
+
 def test_limits_are_options() -> None:
     with pytest.raises(LimitError, match="output_bytes"):
         Template("{{ 'x' * 1000 }}", limits={"output_bytes": 100}).render()

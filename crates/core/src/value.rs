@@ -13,6 +13,10 @@ use indexmap::IndexMap;
 /// every template function that builds one.
 pub const MAX_DEPTH: u32 = 128;
 
+/// Up to so many keys are looked through in place of hashing the name: their lengths tell most of
+/// them apart, and looking up is a fifth of what a render does.
+const SCANNED: usize = 8;
+
 /// A variable, an argument or a result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
@@ -125,8 +129,14 @@ impl Map {
 
     /// The value under a key.
     #[must_use]
+    #[inline]
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.0.table.get(key)
+        let table = &self.0.table;
+        if table.len() > SCANNED {
+            return table.get(key);
+        }
+        let found = table.iter().find(|(own, _)| own.as_ref() == key);
+        found.map(|(_, value)| value)
     }
 
     /// The table itself, in the order in which keys were written.

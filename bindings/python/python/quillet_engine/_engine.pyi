@@ -1,5 +1,7 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypedDict
+
+from ._errors import QuilletError
 
 __version__: str
 
@@ -82,6 +84,14 @@ class Template:
         **named: Any,
     ) -> list[Any]:
         """The text in pieces that say which variable each comes from."""
+    def render_batch(
+        self, rows: Iterable[Mapping[str, Any]], /
+    ) -> tuple[list[str | None], list[QuilletError | None]]:
+        """The texts of many rows of variables, and beside them what went wrong.
+
+        A row that fails has None among the texts and its exception among the errors, and ends
+        nothing: for columns of Ray, Daft, Spark or pandas.
+        """
     def _begin(
         self,
         variables: Mapping[str, Any] | None,

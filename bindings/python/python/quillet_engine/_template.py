@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _engine
+
+if TYPE_CHECKING:
+    import asyncio
 
 # What is left of the time for the template after the last call was given up, in seconds.
 _MARGIN = 0.02
@@ -91,6 +92,9 @@ class Template(_engine.Template):
         tools: Any,
         named: dict[str, Any],
     ) -> _engine.Rendering:
+        # Loaded here: it takes longer than the whole package, and many never need it.
+        import asyncio
+
         functions = _functions(tools)
         if functions is None:
             functions = {}
@@ -121,13 +125,15 @@ async def _called(
     function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
     given = function(*arguments, **keywords)
-    return await given if inspect.isawaitable(given) else given
+    return await given if hasattr(given, "__await__") else given
 
 
 async def _some_end(
     rendering: _engine.Rendering, running: dict[asyncio.Future[Any], int]
 ) -> None:
     """Waits until a call has ended, and tells the render of all that have."""
+    import asyncio
+
     time_left = max(rendering.time_left() - _MARGIN, 0)
     ended, _ = await asyncio.wait(
         running, timeout=time_left, return_when=asyncio.FIRST_COMPLETED
@@ -150,6 +156,8 @@ async def _some_end(
 
 async def _cancel(running: dict[asyncio.Future[Any], int]) -> None:
     """Cancels what runs, and lets it end; what does not want to is left alone."""
+    import asyncio
+
     tasks = list(running)
     running.clear()
     for task in tasks:

@@ -24,6 +24,8 @@ pub struct Unreadable {
     path: Vec<String>,
     reason: String,
     hint: &'static str,
+    /// Whether it has to be read with care to know what is wrong with it, if anything is.
+    needs_care: bool,
 }
 
 /// What stands behind the name of a type that templates do not know.
@@ -36,6 +38,7 @@ impl Unreadable {
             path: Vec::new(),
             reason: reason.into(),
             hint,
+            needs_care: false,
         }
     }
 
@@ -79,9 +82,9 @@ impl Unreadable {
 
 type Read<T> = Result<T, Unreadable>;
 
-/// Reads a value; whether a mapping's own code raised is part of the error.
+/// Reads a value.
 pub fn read(value: &Bound<'_, PyAny>) -> Read<Value> {
-    Reader::new().value(value, 0)
+    with_reader(|reader| reader.value(value, 0))
 }
 
 /// The variables of a render: those of a mapping, and over them those given by name.
@@ -89,47 +92,66 @@ pub fn variables(
     mapping: Option<&Bound<'_, PyAny>>,
     named: Option<&Bound<'_, PyDict>>,
 ) -> Read<Map> {
-    let mut reader = Reader::new();
-    let named = named.filter(|named| !named.is_empty());
-    let Some(mapping) = mapping.filter(|mapping| !mapping.is_none()) else {
-        return match named {
-            Some(named) => reader.dict(named, 0),
-            None => Ok(Map::default()),
-        };
-    };
-    let Value::Map(first) = reader.value(mapping, 0)? else {
-        return Err(Unreadable::new(
-            format!(
-                "variables are a mapping of names to values, not {}",
-                type_of(mapping)
-            ),
-            "give a dict, or the variables by name: render(name=\"Ada\")",
-        ));
-    };
-    let Some(named) = named else {
-        return Ok(first);
-    };
-    let mut table = first.to_table();
-    table.extend(reader.dict(named, 0)?.to_table());
-    Ok(Map::new(table))
+    with_reader(|reader| reader.variables(mapping, named))
+}
+
+/// Reads without care, which runs no code of Python, so that nothing changes while it is read; and
+/// with care if that does not do.
+fn with_reader<T>(read: impl Fn(&mut Reader) -> Read<T>) -> Read<T> {
+    match read(&mut Reader::new(false)) {
+        Err(error) if error.needs_care => read(&mut Reader::new(true)),
+        other => other,
+    }
 }
 
 struct Reader {
     keys: Option<MutexGuard<'static, Keys>>,
     left: usize,
+    /// Whether code of Python may run, so that what is read may change meanwhile.
+    careful: bool,
 }
 
 impl Reader {
-    fn new() -> Self {
+    fn new(careful: bool) -> Self {
         Reader {
             keys: Keys::lock(),
             left: MOST_VALUES,
+            careful,
         }
+    }
+
+    fn variables(
+        &mut self,
+        mapping: Option<&Bound<'_, PyAny>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> Read<Map> {
+        let named = named.filter(|named| !named.is_empty());
+        let Some(mapping) = mapping.filter(|mapping| !mapping.is_none()) else {
+            return match named {
+                Some(named) => self.dict(named, 0),
+                None => Ok(Map::default()),
+            };
+        };
+        let Value::Map(first) = self.value(mapping, 0)? else {
+            return Err(Unreadable::new(
+                format!(
+                    "variables are a mapping of names to values, not {}",
+                    type_of(mapping)
+                ),
+                "give a dict, or the variables by name: render(name=\"Ada\")",
+            ));
+        };
+        let Some(named) = named else {
+            return Ok(first);
+        };
+        let mut table = first.to_table();
+        table.extend(self.dict(named, 0)?.to_table());
+        Ok(Map::new(table))
     }
 
     fn value(&mut self, value: &Bound<'_, PyAny>, depth: u32) -> Read<Value> {
         if let Ok(text) = value.cast_exact::<PyString>() {
-            return Ok(Value::Str(self::text(text)?));
+            return Ok(Value::Str(self.text(text)?));
         }
         if let Ok(dict) = value.cast_exact::<PyDict>() {
             return Ok(Value::Map(self.dict(dict, depth)?));
@@ -158,7 +180,7 @@ impl Reader {
     #[cold]
     fn of_other_type(&mut self, value: &Bound<'_, PyAny>, depth: u32) -> Read<Value> {
         if let Ok(text) = value.cast::<PyString>() {
-            return Ok(Value::Str(self::text(text)?));
+            return Ok(Value::Str(self.text(text)?));
         }
         if let Ok(dict) = value.cast::<PyDict>() {
             return Ok(Value::Map(self.dict(dict, depth)?));
@@ -171,6 +193,12 @@ impl Reader {
                 "templates have no bytes",
                 "decode them: x.decode(\"utf-8\"), or base64.b64encode(x).decode()",
             ));
+        }
+        if !self.careful {
+            return Err(Unreadable {
+                needs_care: true,
+                ..Unreadable::new("", "")
+            });
         }
         if let Ok(mapping) = value.cast::<PyMapping>() {
             return self.mapping(mapping, depth);
@@ -219,16 +247,40 @@ impl Reader {
     fn dict(&mut self, dict: &Bound<'_, PyDict>, depth: u32) -> Read<Map> {
         self.enter(depth, dict.len())?;
         let mut table = Table::with_capacity_and_hasher(dict.len(), Default::default());
+        if !self.careful {
+            for (key, value) in dict.iter() {
+                self.entry(&mut table, &key, &value, depth)?;
+            }
+            return Ok(Map::new(table));
+        }
         // Copied: a mapping in it may run code that changes this one.
         let items: Vec<_> = dict.iter().collect();
         for (key, value) in &items {
-            let name = self.key(key)?;
-            match self.value(value, depth + 1) {
-                Ok(value) => table.insert(name, value),
-                Err(error) => return Err(error.inside(step(&name))),
-            };
+            self.entry(&mut table, key, value, depth)?;
         }
         Ok(Map::new(table))
+    }
+
+    fn entry(
+        &mut self,
+        table: &mut Table,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        depth: u32,
+    ) -> Read<()> {
+        let name = self.key(key)?;
+        match self.value(value, depth + 1) {
+            Ok(value) => table.insert(name, value),
+            Err(error) => return Err(error.inside(step(&name))),
+        };
+        Ok(())
+    }
+
+    fn text(&mut self, text: &Bound<'_, PyString>) -> Read<Arc<str>> {
+        match &mut self.keys {
+            Some(keys) => keys.text(text).map_err(|_| surrogate()),
+            None => self::text(text),
+        }
     }
 
     fn key(&mut self, key: &Bound<'_, PyAny>) -> Read<Arc<str>> {
@@ -242,8 +294,8 @@ impl Reader {
             ));
         };
         match &mut self.keys {
-            Some(keys) => keys.text(key).map_err(|_| surrogate()),
-            None => text(key),
+            Some(keys) => keys.name(key).map_err(|_| surrogate()),
+            None => self::text(key),
         }
     }
 

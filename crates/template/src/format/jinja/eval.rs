@@ -128,6 +128,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
     }
 
     /// Adds the place to an error that has none.
+    #[cold]
     pub(super) fn place(&self, stop: Stop, span: Span) -> Stop {
         let Stop::Failed(mut error) = stop else {
             return stop;
@@ -248,17 +249,30 @@ impl<'t, 'p> Evaluator<'t, 'p> {
                 .map_err(|stop| self.place(stop, statement.span))?;
             let holes = self.pass.holes();
             let flow = match self.statement(&statement.kind) {
-                Err(Stop::Suspended) => {
-                    self.pass.leave(entered);
-                    self.skip(statement, holes)?
-                }
-                flow => flow.map_err(|stop| self.place(stop, statement.span))?,
+                Ok(flow) => flow,
+                Err(stop) => self.stopped(stop, statement, entered, holes)?,
             };
             if flow != Flow::Next {
                 return Ok(flow);
             }
         }
         Ok(Flow::Next)
+    }
+
+    /// What follows a statement that did not come to its end: the rest, if it only waits for a call.
+    #[cold]
+    fn stopped(
+        &mut self,
+        stop: Stop,
+        statement: &Statement,
+        entered: usize,
+        holes: usize,
+    ) -> Result<Flow, Stop> {
+        if let Stop::Suspended = stop {
+            self.pass.leave(entered);
+            return self.skip(statement, holes);
+        }
+        Err(self.place(stop, statement.span))
     }
 
     fn statement(&mut self, statement: &StatementKind) -> Result<Flow, Stop> {
@@ -387,6 +401,7 @@ impl<'t, 'p> Evaluator<'t, 'p> {
         }
     }
 
+    #[inline]
     fn write_seen(&mut self, expr: &Expr) -> Result<bool, Stop> {
         match self.names.see(expr).and_then(Seen::as_str) {
             Some(text) => self.pass.write(text).map(|()| true),

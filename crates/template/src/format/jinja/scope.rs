@@ -111,6 +111,7 @@ impl<'p> Names<'p> {
     }
 
     /// A variable, where they are seen.
+    #[inline]
     pub(super) fn variable(&self, name: &str) -> Option<&'p core::Value> {
         let seen = self.bases.get(self.base).is_some_and(|base| base.context);
         self.variables.get(name).filter(|_| seen)

@@ -112,12 +112,13 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
                 Node::Partial(partial) => self.partial(place, partial),
             };
             match printed {
+                Ok(()) => {}
                 // Nothing that a tag does is seen by others: the rest goes on.
                 Err(Stop::Suspended) => {
                     self.pass.leave(entered);
                     self.pass.skip_since(holes);
                 }
-                printed => printed.map_err(|stop| located(stop, place.source, node))?,
+                Err(stop) => return Err(located(stop, place.source, node)),
             }
         }
         Ok(())
@@ -191,7 +192,9 @@ impl<'t, 'p, 'v> Evaluator<'t, 'p, 'v> {
             self.pass.turn(turn);
             turn += 1;
             let depth = self.frames.len();
-            self.frames.extend(frame);
+            if let Some(frame) = frame {
+                self.frames.push(frame);
+            }
             self.nodes(place, body, section.end)?;
             self.frames.truncate(depth);
             Ok(())
@@ -358,6 +361,7 @@ fn property<'v>(value: &Cow<'v, Value>, name: &str) -> Option<Cow<'v, Value>> {
 }
 
 /// Adds the place, unless there is one already.
+#[cold]
 fn located(stop: Stop, source: &Compilation, node: &Node) -> Stop {
     let Stop::Failed(mut error) = stop else {
         return stop;

@@ -103,11 +103,12 @@ impl<'e, 'p> Evaluator<'e, 'p> {
             self.pass.step()?;
             let holes = self.pass.holes();
             match self.node(node, scope) {
+                Ok(()) => {}
                 Err(Stop::Suspended) => {
                     self.pass.leave(entered);
                     self.skip(node, holes)?;
                 }
-                done => done?,
+                Err(stop) => return Err(stop),
             }
         }
         Ok(())

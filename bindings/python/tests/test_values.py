@@ -1,0 +1,192 @@
+"""What of Python a template can be given."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import sys
+import types
+
+import pytest
+
+from quillet_engine import Template, VariableError
+
+PRINT = Template("{{ x }}")
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Name(str):
+    __slots__ = ()
+
+
+READ = [
+    (None, "None"),
+    (True, "True"),
+    (1, "1"),
+    (-(2**63), "-9223372036854775808"),
+    (1.5, "1.5"),
+    (1e300, "1e+300"),
+    (float("nan"), "nan"),
+    (float("-inf"), "-inf"),
+    ("text", "text"),
+    ("\0é\U0001f600", "\0é\U0001f600"),
+    ([1, "a", None], "[1, 'a', None]"),
+    ((1, (2,)), "[1, [2]]"),
+    ({"a": {"b": 1}}, "{'a': {'b': 1}}"),
+    (collections.OrderedDict(a=1), "{'a': 1}"),
+    (collections.defaultdict(int, a=1), "{'a': 1}"),
+    (types.MappingProxyType({"a": 1}), "{'a': 1}"),
+    (collections.UserDict(a=1), "{'a': 1}"),
+    (collections.ChainMap({"a": 1}), "{'a': 1}"),
+    (Level.LOW, "1"),
+    (Name("n"), "n"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), READ, ids=[repr(text) for _, text in READ])
+def test_is_read(value: object, text: str) -> None:
+    assert PRINT.render(x=value) == text
+    assert PRINT.render({"x": value}) == text
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+
+def itself() -> object:
+    looped: list[object] = []
+    looped.append({"again": looped})
+    return looped
+
+
+REFUSED = [
+    (object(), "object", "str(x)"),
+    (Point(1), "Point", "dataclasses.asdict"),
+    ({1, 2}, "set", "str(x)"),
+    (iter([1]), "list_iterator", "str(x)"),
+    ((i for i in "ab"), "generator", "str(x)"),
+    (datetime.date(2026, 1, 2), "datetime.date", "str(x)"),
+    (decimal.Decimal("1.5"), "decimal.Decimal", "str(x)"),
+    (1j, "complex", "str(x)"),
+    (lambda: 1, "function", "str(x)"),
+    (b"bytes", "bytes", "decode"),
+    (bytearray(b"bytes"), "bytes", "decode"),
+    (2**63, "64 bits", "str(x)"),
+    (10**5000, "64 bits", "str(x)"),
+    ("\ud800", "surrogate", "utf-16"),
+    ({"\udfff": 1}, "surrogate", "utf-16"),
+    ({1: "a"}, "key is of type int", "str(key)"),
+    ({None: "a"}, "NoneType", "str(key)"),
+    ({("a",): "a"}, "tuple", "str(key)"),
+    (itself(), "128 levels", "contain itself"),
+]
+
+
+@pytest.mark.parametrize(("value", "said", "hint"), REFUSED, ids=[said for _, said, _ in REFUSED])
+def test_is_refused_with_its_place(value: object, said: str, hint: str) -> None:
+    with pytest.raises(VariableError) as raised:
+        PRINT.render(x={"list": [0, value]})
+    error = raised.value
+    assert isinstance(error, TypeError)
+    assert error.code == "variables.invalid"
+    assert said in error.message and hint in error.hint
+    assert error.message.startswith("x.list[1]")
+
+
+def test_places_name_any_key() -> None:
+    with pytest.raises(VariableError, match=r'^x\["two words"\]\.é\[0\]: '):
+        PRINT.render(x={"two words": {"é": [object()]}})
+    with pytest.raises(VariableError, match="^variables are a mapping of names to values, not list"):
+        PRINT.render([("x", 1)])
+
+
+def test_depth_is_bounded_and_no_stack_overflows() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(VariableError, match="128 levels"):
+        PRINT.render(x=deep)
+    fits: list[object] = []
+    for _ in range(125):
+        fits = [fits]
+    assert PRINT.render(x=fits).startswith("[[[")
+    # Freed one by one: Python's own recursion would be deep.
+    while deep:
+        deep = deep.pop()
+
+
+def test_what_is_shared_cannot_grow_without_end() -> None:
+    shared: object = "x"
+    for _ in range(40):
+        shared = [shared, shared]
+    with pytest.raises(VariableError, match="more than 2000000 values"):
+        PRINT.render(x=shared)
+
+
+class Hostile(collections.UserDict):
+    """A mapping whose code does what it should not."""
+
+    def __init__(self, act) -> None:
+        self.act = act
+        super().__init__(a=1)
+
+    def items(self):
+        self.act()
+        return super().items()
+
+
+def test_mappings_whose_code_misbehaves() -> None:
+    def fail() -> None:
+        raise ValueError("no items today")
+
+    with pytest.raises(VariableError, match="cannot be read: ValueError: no items today"):
+        PRINT.render(x=Hostile(fail))
+
+    texts: list[str] = []
+    assert PRINT.render(x=Hostile(lambda: texts.append(PRINT.render(x={"k": 2})))) == "{'a': 1}"
+    assert texts == ["{'k': 2}"]
+
+    outer: dict[str, object] = {}
+
+    def grow() -> None:
+        for number in range(1000):
+            outer[f"more{number}"] = number
+
+    outer["a"] = Hostile(grow)
+    outer["b"] = 2
+    assert Template("{{ a.a }}{{ b }}").render(outer) == "12"
+
+    items: list[object] = [1]
+    items.append(Hostile(items.clear))
+    items.append(3)
+    assert PRINT.render(x=items) == "[1, {'a': 1}]"
+
+
+def test_the_same_values_as_often_as_one_likes() -> None:
+    data = {"rows": [{"name": f"n{i}", "n": i} for i in range(10)]}
+    template = Template("{% for r in rows %}{{ r.name }}={{ r.n }};{% endfor %}")
+    text = template.render(data)
+    references = sys.getrefcount(data), sys.getrefcount(data["rows"][0])
+    for _ in range(1000):
+        assert template.render(data) == text
+    assert (sys.getrefcount(data), sys.getrefcount(data["rows"][0])) == references
+    # Keys that are made anew, and more of them than are kept.
+    for number in range(2000):
+        assert Template("{{ x }}").render({"x": {f"key{number}": 1}}) == f"{{'key{number}': 1}}"
+
+
+def test_a_variable_may_be_called_as_an_argument_is() -> None:
+    names = ["self", "variables", "named", "text", "format", "tools", "name"]
+    template = Template("".join(f"{{{{ {name} }}}}" for name in names))
+    given = dict.fromkeys(names, 1)
+    assert template.render(given) == "1" * len(names)
+    assert template.render(**{**given, "tools": [1]}) == "11111[1]1"
+    assert Template("{{ tools is none }}{{ tools }}").render(tools=None) == "TrueNone"
+    assert Template("{{ tools }}").render(tools={}) == "{}"

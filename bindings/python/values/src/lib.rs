@@ -1,0 +1,6 @@
+//! Values and errors of Quillet as Python has them, for the packages in which both meet.
+
+pub mod error;
+mod keys;
+pub mod object;
+pub mod value;

@@ -118,6 +118,7 @@ impl Host {
             agents: Some(self.agents.clone()),
             databases: self.databases.served(),
             definitions: self.definitions.clone(),
+            rates: self.models.rates().cloned(),
             ..quillet_server::Services::from(self.prompts.clone())
         }
     }

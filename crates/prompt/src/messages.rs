@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use quillet_core::{ContentPart, Message, Role, Value};
-use quillet_template::{ChatMessage, ErrorKind, Part, RenderError, Rendered};
+use quillet_core::{Message, Role, Value};
+use quillet_template::{ChatMessage, RenderError, Rendered};
 
 use crate::definition::Body;
 use crate::input::{Input, Unplaced};
@@ -122,39 +122,11 @@ fn role_of(body: &Body, index: usize) -> Role {
 }
 
 fn of_template(message: ChatMessage, template: &str) -> Result<Message, Box<RenderError>> {
-    let role = match message.role.to_ascii_lowercase().as_str() {
-        // Gemini's and dotprompt's name.
-        "model" => Some(Role::Assistant),
-        other => Role::parse(other),
-    };
-    let Some(role) = role else {
-        let reason = format!("a message has the unknown role {:?}", message.role);
-        let mut error = RenderError::new(ErrorKind::Execution, reason);
+    message.into_message().map_err(|mut error| {
         error.message = format!("{template}: {}", error.reason);
         template.clone_into(&mut error.source_name);
-        let help = "roles are system, developer, user, assistant (or model), tool";
-        error.help = Some(help.to_owned());
-        return Err(error.into());
-    };
-    let parts: Vec<ContentPart> = message.parts.into_iter().filter_map(part).collect();
-    Ok(Message::new(role, parts))
-}
-
-/// What has a form on the wire; a place that nobody filled has none.
-fn part(part: Part) -> Option<ContentPart> {
-    match part {
-        Part::Text(text) => Some(ContentPart::text(text)),
-        Part::Media {
-            kind,
-            url,
-            content_type,
-        } => Some(ContentPart::media(
-            &url,
-            kind.as_deref(),
-            content_type.as_deref(),
-        )),
-        Part::Pending(_) => None,
-    }
+        error
+    })
 }
 
 /// As a template sees it, which only says where it stands.

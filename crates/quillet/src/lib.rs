@@ -1,10 +1,12 @@
 //! Quillet: prompts as templates that are compiled once, with shared variables and tools that are
 //! found late; sent to models, used by agents and scripts.
 //!
-//! There are three things to learn. [`render`] makes a text of a template:
+//! There are three things to learn. [`Template`] makes texts and messages, [`Environment`] holds
+//! templates that call each other, and neither needs a store, a runtime or a feature of this crate:
 //!
 //! ```
-//! let text = quillet::render("Hello {{.name}}!", [("name", "Ada")])?;
+//! let template = quillet::Template::new("jinja", "Hello {{ name }}!")?;
+//! let text = template.render([("name", "Ada")])?;
 //! assert_eq!(text, "Hello Ada!");
 //! # Ok::<(), quillet::TemplateError>(())
 //! ```
@@ -27,7 +29,7 @@
 //! [`Host`] is what `quillet serve` stands on: the same parts, made of [`Settings`], to be served or
 //! used one by one. Each part is a crate of its own, and all of them are here under their names.
 
-mod template_text;
+mod templates;
 
 #[cfg(feature = "service")]
 mod error;
@@ -58,7 +60,10 @@ pub use openai_prompts::{SavedPrompt, openai_prompts};
 pub use service::Quillet;
 #[cfg(feature = "service")]
 pub use settings::Settings;
-pub use template_text::{Template, TemplateError, render};
+pub use templates::{
+    Environment, FailedCall, FormatNames, Function, FunctionCall, Rendered, Rendering, Step,
+    Template, TemplateError, TemplateOptions, check, convert, formats, render,
+};
 
 /// Values, messages, and the contracts of tools, models and stores.
 pub use quillet_core as core;

@@ -24,11 +24,20 @@ pub(crate) fn take() -> Vec<u8> {
 }
 
 /// The text in a buffer, which is kept if there is room for it.
-pub(crate) fn finish(mut buffer: Vec<u8>) -> Vec<u8> {
+pub(crate) fn finish(buffer: Vec<u8>) -> Vec<u8> {
     if buffer.capacity() > MOST_BYTES {
         return buffer;
     }
     let text = buffer.as_slice().to_vec();
+    leave(buffer);
+    text
+}
+
+/// Keeps a buffer whose text is done with, if there is room for it.
+pub(crate) fn leave(mut buffer: Vec<u8>) {
+    if buffer.capacity() > MOST_BYTES {
+        return;
+    }
     buffer.clear();
     // A thread that ends keeps nothing.
     let _ = KEPT.try_with(|kept| {
@@ -37,5 +46,4 @@ pub(crate) fn finish(mut buffer: Vec<u8>) -> Vec<u8> {
             kept.push(buffer);
         }
     });
-    text
 }

@@ -89,6 +89,12 @@ pub trait Functions: Send + Sync {
         None
     }
 
+    /// Whether the host wants the render to end. Asked now and then while a template is evaluated,
+    /// about every thousand steps.
+    fn interrupted(&self) -> bool {
+        false
+    }
+
     /// Calls a function. Dropping the future cancels the call.
     fn call<'a>(
         &'a self,

@@ -4,7 +4,7 @@
 //! calls of an idempotent function, in whichever entry, are one.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -13,15 +13,13 @@ use quillet_core::{BoxFuture, Value};
 use crate::Render;
 use crate::call::{Arguments, CallError};
 use crate::error::{ErrorKind, RenderError};
+use crate::host::Instant;
 use crate::limits::{Limit, Limits};
+use crate::polled;
 use crate::render::Entry;
+use crate::timer;
 
 type Answer = Result<Value, CallError>;
-
-/// An evaluation is repeated no sooner than so many times its own duration after
-/// the one before, so that results which trickle in cannot make a large template
-/// be evaluated all the time.
-const REST: u32 = 4;
 
 /// Names of a chain that an error shows from each end.
 const SHOWN: usize = 4;
@@ -38,23 +36,49 @@ struct Job {
 /// The calls of one render.
 pub(crate) struct Jobs<'a> {
     render: &'a Render<'a>,
-    deadline: tokio::time::Instant,
+    deadline: Instant,
+    /// Whether whoever drives the render polls it, so that no timer has to wake it.
+    polled: bool,
     jobs: Vec<Job>,
     /// Those before it were started.
     next: usize,
     running: FuturesUnordered<BoxFuture<'a, (usize, Answer)>>,
-    evaluated: tokio::time::Instant,
+    evaluated: Instant,
 }
 
 impl<'a> Jobs<'a> {
-    pub(crate) fn new(render: &'a Render<'a>, deadline: Instant) -> Self {
+    pub(crate) fn new(render: &'a Render<'a>, deadline: Instant, polled: bool) -> Self {
         Jobs {
             render,
-            deadline: deadline.into(),
+            deadline,
+            polled,
             jobs: Vec::new(),
             next: 0,
             running: FuturesUnordered::new(),
-            evaluated: tokio::time::Instant::now(),
+            evaluated: now(polled),
+        }
+    }
+
+    /// The time, by the clock that it waits by.
+    pub(crate) fn now(&self) -> Instant {
+        now(self.polled)
+    }
+
+    /// See [`timer::rest`].
+    fn rest(&self, took: Duration) -> Duration {
+        if self.polled {
+            polled::rest(took)
+        } else {
+            timer::rest(took)
+        }
+    }
+
+    /// The next call that ends; `None` if the time is up before.
+    async fn next_until(&mut self, deadline: Instant) -> Option<Option<(usize, Answer)>> {
+        if self.polled {
+            polled::until(deadline, self.running.next()).await
+        } else {
+            timer::until(deadline, self.running.next()).await
         }
     }
 
@@ -119,7 +143,7 @@ impl<'a> Jobs<'a> {
         entries: &mut [Entry],
         took: Duration,
     ) -> Result<(), Box<RenderError>> {
-        let not_before = self.evaluated + took * REST;
+        let not_before = self.evaluated + self.rest(took);
         let mut wanted = entries.iter().any(Entry::is_wanted);
         if self.next == self.jobs.len() && self.running.is_empty() && !wanted {
             let reason = "the template waits for a call that it has not made";
@@ -130,7 +154,7 @@ impl<'a> Jobs<'a> {
             if self.running.is_empty() {
                 break;
             }
-            let now = tokio::time::Instant::now();
+            let now = self.now();
             let ended = if wanted && now >= not_before {
                 match self.running.next().now_or_never() {
                     Some(ended) => ended,
@@ -142,10 +166,10 @@ impl<'a> Jobs<'a> {
                 } else {
                     self.deadline
                 };
-                match tokio::time::timeout_at(until, self.running.next()).await {
-                    Ok(ended) => ended,
-                    Err(_) if until < self.deadline => break,
-                    Err(_) => return Err(out_of_time(self.render.limits).into()),
+                match self.next_until(until).await {
+                    Some(ended) => ended,
+                    None if until < self.deadline => break,
+                    None => return Err(out_of_time(self.render.limits).into()),
                 }
             };
             let Some((index, answer)) = ended else {
@@ -161,7 +185,7 @@ impl<'a> Jobs<'a> {
                 break;
             }
         }
-        self.evaluated = tokio::time::Instant::now();
+        self.evaluated = self.now();
         Ok(())
     }
 
@@ -200,6 +224,10 @@ impl<'a> Jobs<'a> {
         job.answer = Some(answer);
         wanted
     }
+}
+
+fn now(polled: bool) -> Instant {
+    if polled { polled::now() } else { timer::now() }
 }
 
 pub(crate) fn out_of_time(limits: &Limits) -> RenderError {

@@ -35,14 +35,23 @@ pub mod convert;
 mod error;
 mod factory;
 pub mod format;
+pub mod host;
 mod jobs;
 mod limits;
 mod name;
 mod pass;
+mod polled;
 mod reference;
 mod render;
 mod segment;
 pub mod structure;
+#[cfg(feature = "timer")]
+mod timer;
+#[cfg(not(feature = "timer"))]
+#[path = "timer_missing.rs"]
+mod timer;
+#[cfg(all(test, feature = "timer"))]
+mod timer_missing;
 
 pub use call::{Arguments, CallError, Functions, NoFunctions};
 pub use error::{CompileError, ErrorKind, RenderError};
@@ -51,7 +60,7 @@ pub use limits::{CompileLimits, Limit, Limits};
 pub use name::plugin_function;
 pub use pass::{Called, Pass, Stop};
 pub use reference::{FunctionReference, References, VariableReference};
-pub use render::{Render, Rendered, render, render_segments};
+pub use render::{Render, Rendered, render, render_polled, render_segments};
 pub use segment::{Segment, SegmentKind};
 pub use structure::{ChatMessage, MessageSyntax, Part};
 
@@ -134,6 +143,9 @@ pub struct CompileOptions {
     /// writes out itself (`{{'…'}}`), may carry it too: what Semantic Kernel's flag
     /// of a whole prompt means in .NET. Variables do not. Only its formats ask.
     pub trusted_results: bool,
+    /// Functions that Jinja's formats take as filters as well: `{{ x|f(a) }}` calls `f(x, a)`, in the
+    /// place of a filter of that name. Liquid takes every function so, and the others have no filters.
+    pub filters: Vec<String>,
     /// Bounds on the source.
     pub limits: CompileLimits,
 }

@@ -35,7 +35,7 @@
 //! registered because the result of the one before had come.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use quillet_core::Map;
 use smallvec::SmallVec;
@@ -44,6 +44,7 @@ use crate::Template;
 use crate::buffer;
 use crate::call::Functions;
 use crate::error::{ErrorKind, RenderError};
+use crate::host::Instant;
 use crate::jobs::{Jobs, out_of_time};
 use crate::limits::Limits;
 use crate::pass::{Call, Calls, Clock, Pass, Stop};
@@ -74,7 +75,7 @@ type Texts = SmallVec<[Vec<u8>; 1]>;
 /// The texts, and what it took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
-    /// One text for each entry, in order, with the marks of structure in it.
+    /// One text for each entry, in order, with the marks of structure in it, in the buffer that it grew in.
     texts: Texts,
     /// For each entry, if the render asked.
     origins: Vec<Origins>,
@@ -128,21 +129,32 @@ impl Rendered {
     #[must_use]
     pub fn into_text(self) -> String {
         let bytes = self.texts.into_iter().next().unwrap_or_default();
-        as_text(structure::strip(bytes))
+        as_text(structure::strip(buffer::finish(bytes)))
+    }
+
+    /// Has `read` look at the bytes of the first entry's text where they stand: for programs that
+    /// copy them anyway.
+    pub fn read<T>(self, read: impl FnOnce(&[u8]) -> T) -> T {
+        let bytes = self.texts.into_iter().next().unwrap_or_default();
+        let bytes = structure::strip(bytes);
+        let read = read(&bytes);
+        buffer::leave(bytes);
+        read
     }
 
     /// All texts, in order, as bytes: formats whose strings are bytes (Go's)
     /// may have cut a character.
     #[must_use]
     pub fn into_bytes(self) -> Vec<Vec<u8>> {
-        self.texts.into_iter().map(structure::strip).collect()
+        let texts = self.texts.into_iter().map(buffer::finish);
+        texts.map(structure::strip).collect()
     }
 
     /// All texts, in order.
     #[must_use]
     pub fn into_texts(self) -> Vec<String> {
-        let texts = self.texts.into_iter().map(structure::strip);
-        texts.map(as_text).collect()
+        let texts = self.texts.into_iter().map(buffer::finish);
+        texts.map(structure::strip).map(as_text).collect()
     }
 }
 
@@ -206,13 +218,17 @@ impl Entry {
 /// which meets it again and so knows where in the template it stands.
 ///
 /// A template without late-bound calls is done in one evaluation, at the first
-/// poll. Dropping the future cancels the calls. Calls need a tokio runtime
-/// with time enabled.
+/// poll. Dropping the future cancels the calls.
+///
+/// With the feature `timer`, calls need a tokio runtime with time enabled. Without
+/// it they need no runtime, and the future may be polled at any time: a poll takes
+/// up what calls have ended since the last one, and looks at the clock. A call that
+/// hangs then runs into the limit on time at the first poll behind it.
 ///
 /// # Errors
 /// The first failure of any entry, of any call, or of a limit.
 pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
-    run(render, false).await
+    run(render, false, false).await
 }
 
 /// The same, and notes where each part of the text comes from, for
@@ -256,25 +272,36 @@ pub async fn render(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
 /// # Errors
 /// As [`render`].
 pub async fn render_segments(render: &Render<'_>) -> Result<Rendered, Box<RenderError>> {
-    run(render, true).await
+    run(render, true, false).await
 }
 
-async fn run(render: &Render<'_>, noted: bool) -> Result<Rendered, Box<RenderError>> {
+/// The same as [`render()`], or as [`render_segments`] where `noted`, for programs that drive the
+/// render themselves: the future needs no runtime, whether this crate has its feature `timer` or not.
+/// It may be polled at any time, with any waker. A poll takes up what calls have ended since the last
+/// one, and looks at the clock: a call that hangs runs into the limit on time at the first poll behind
+/// it.
+///
+/// # Errors
+/// As [`render()`].
+pub async fn render_polled(render: &Render<'_>, noted: bool) -> Result<Rendered, Box<RenderError>> {
+    run(render, noted, true).await
+}
+
+async fn run(render: &Render<'_>, noted: bool, polled: bool) -> Result<Rendered, Box<RenderError>> {
     let clock = Clock::starting(render.limits.time);
     let entries = render.entries.iter().map(|_| Entry::new(noted));
     let mut entries: SmallVec<[Entry; 1]> = entries.collect();
     evaluate_ready(render, &clock, &mut entries)?;
     if entries.iter().any(|entry| !entry.done) {
         // Boxed: a future is moved as a whole, and most renders make no call.
-        Box::pin(make_calls(render, &clock, &mut entries)).await?;
+        Box::pin(make_calls(render, &clock, &mut entries, polled)).await?;
     }
     let mut rendered = Rendered::default();
     // By reference: an entry is large, and moving it would cost a small render a twentieth.
     for entry in &mut entries {
         rendered.passes = rendered.passes.max(entry.passes);
         rendered.calls += entry.calls.all.len();
-        let text = std::mem::take(&mut entry.out);
-        rendered.texts.push(buffer::finish(text));
+        rendered.texts.push(std::mem::take(&mut entry.out));
         rendered.origins.extend(entry.origins.take());
     }
     Ok(rendered)
@@ -285,8 +312,9 @@ async fn make_calls(
     render: &Render<'_>,
     clock: &Clock,
     entries: &mut [Entry],
+    polled: bool,
 ) -> Result<(), Box<RenderError>> {
-    let mut jobs = Jobs::new(render, clock.deadline);
+    let mut jobs = Jobs::new(render, clock.deadline, polled);
     let mut took = Duration::ZERO;
     while entries.iter().any(|entry| !entry.done) {
         if Instant::now() >= clock.deadline {
@@ -294,9 +322,9 @@ async fn make_calls(
         }
         jobs.start(entries)?;
         jobs.wait(entries, took).await?;
-        let begun = tokio::time::Instant::now();
+        let begun = jobs.now();
         evaluate_ready(render, clock, entries)?;
-        took = begun.elapsed();
+        took = jobs.now().saturating_duration_since(begun);
     }
     Ok(())
 }

@@ -3,9 +3,8 @@
 mod calls;
 mod output;
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use quillet_core::{Map, Span};
 
@@ -14,6 +13,7 @@ use self::calls::Site;
 pub(crate) use self::calls::{Call, Calls};
 use crate::call::Functions;
 use crate::error::{ErrorKind, RenderError};
+use crate::host::{self, Instant};
 use crate::limits::{Limit, Limits};
 use crate::segment::Origins;
 
@@ -60,6 +60,10 @@ const COPIED_BYTES: usize = 4 << 20;
 /// limit on steps is compared then as well, so a pass may go beyond it by as many.
 const STEPS_PER_CLOCK: usize = 1024;
 
+/// What a limit on time comes to at most, thirty years: no setting leads beyond the end of the clock,
+/// which on some systems is less than a hundred years ahead.
+const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+
 /// The times of one render.
 #[derive(Debug)]
 pub(crate) struct Clock {
@@ -71,7 +75,7 @@ pub(crate) struct Clock {
 impl Clock {
     pub(crate) fn starting(time: Duration) -> Self {
         Clock {
-            deadline: Instant::now() + time,
+            deadline: Instant::now() + time.min(LONGEST),
             now: OnceLock::new(),
         }
     }
@@ -172,15 +176,14 @@ impl<'a> Pass<'a> {
     /// then on, in every pass and entry.
     #[must_use]
     pub fn now(&self) -> SystemTime {
-        *self.clock.now.get_or_init(SystemTime::now)
+        *self.clock.now.get_or_init(host::time_of_day)
     }
 
     /// What random values are made from: the same in every pass of one entry,
     /// another in each entry of each render.
     #[must_use]
     pub fn seed(&self) -> u64 {
-        // The hash keys of the standard library are random and never the same twice.
-        *self.seed.get_or_init(|| RandomState::new().hash_one(()))
+        *self.seed.get_or_init(|| host::random()[0])
     }
 
     /// Whether a late-bound function of that name exists.
@@ -232,6 +235,10 @@ impl<'a> Pass<'a> {
         }
         if Instant::now() >= self.clock.deadline {
             return Err(self.limit(Limit::Time));
+        }
+        if self.functions.interrupted() {
+            let reason = "the render was interrupted";
+            return Err(RenderError::new(ErrorKind::Execution, reason).into());
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! A message as a template's structure gives it.
 
-use quillet_core::Map;
+use quillet_core::{ContentPart, Map, Message, Role};
+
+use crate::error::{ErrorKind, RenderError};
 
 /// A message of a rendered chat prompt. Roles are as the template writes them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,5 +41,43 @@ impl ChatMessage {
             parts: vec![Part::Text(text.into())],
             metadata: Map::default(),
         }
+    }
+
+    /// The message as a model is sent it. A place that nobody filled is no part of it, and `model`,
+    /// Gemini's and dotprompt's name, is the assistant.
+    ///
+    /// # Errors
+    /// It has a role that no model knows.
+    pub fn into_message(self) -> Result<Message, Box<RenderError>> {
+        let role = match self.role.to_ascii_lowercase().as_str() {
+            "model" => Some(Role::Assistant),
+            other => Role::parse(other),
+        };
+        let Some(role) = role else {
+            let reason = format!("a message has the unknown role {:?}", self.role);
+            let mut error = RenderError::new(ErrorKind::Execution, reason);
+            let help = "roles are system, developer, user, assistant (or model), tool";
+            error.help = Some(help.to_owned());
+            return Err(error.into());
+        };
+        let parts: Vec<ContentPart> = self.parts.into_iter().filter_map(content).collect();
+        Ok(Message::new(role, parts))
+    }
+}
+
+/// What has a form on the wire; a place that nobody filled has none.
+fn content(part: Part) -> Option<ContentPart> {
+    match part {
+        Part::Text(text) => Some(ContentPart::text(text)),
+        Part::Media {
+            kind,
+            url,
+            content_type,
+        } => Some(ContentPart::media(
+            &url,
+            kind.as_deref(),
+            content_type.as_deref(),
+        )),
+        Part::Pending(_) => None,
     }
 }

@@ -4,11 +4,12 @@
 //! marks. Whoever has only the output and the data cannot know the secret.
 
 use std::borrow::Cow;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 use memchr::memmem;
 use quillet_core::{List, Map, Value};
+
+use crate::host;
 
 /// Unicode keeps it for internal use; no text of people has it.
 const LEAD: char = '\u{FDD0}';
@@ -18,10 +19,7 @@ static SECRET: OnceLock<String> = OnceLock::new();
 /// What every mark begins with. 128 random bits, made at the first use.
 pub(super) fn secret() -> &'static str {
     SECRET.get_or_init(|| {
-        // SipHash under a key from the system's random source: who has not the key, and nobody has,
-        // cannot tell what it gives from chance.
-        let keyed = RandomState::new();
-        let (first, second) = (keyed.hash_one(1), keyed.hash_one(2));
+        let [first, second] = host::random();
         format!("{LEAD}{first:016x}{second:016x}")
     })
 }

@@ -468,12 +468,13 @@ impl Parser<'_> {
         }
     }
 
-    /// The name of a filter that the format does not have, where it may be a function.
+    /// The name of a filter that is a function: in scripts each that the format does not have.
     fn late_filter(&mut self) -> Option<Arc<str>> {
         let Token::Name(name) = *self.peek() else {
             return None;
         };
-        if self.preset != Preset::Script || filters::find(name).is_some() {
+        let is_unknown = || self.preset == Preset::Script && filters::find(name).is_none();
+        if !self.filters.iter().any(|filter| filter == name) && !is_unknown() {
             return None;
         }
         self.advance();

@@ -18,6 +18,8 @@ pub(super) struct Parser<'a> {
     tokens: Tokens<'a>,
     next: usize,
     pub(super) preset: Preset,
+    /// Functions that are filters as well.
+    pub(super) filters: &'a [String],
     /// Levels of blocks and expressions around what is being parsed.
     pub(super) depth: usize,
     pub(super) nesting: usize,
@@ -31,16 +33,17 @@ pub(super) struct Parser<'a> {
 }
 
 /// Parses one source. The literal texts come with what is wrong with their messages.
-pub(super) fn parse(
-    source: &str,
+pub(super) fn parse<'a>(
+    source: &'a str,
     preset: Preset,
-    options: &CompileOptions,
+    options: &'a CompileOptions,
 ) -> Parsed<(Program, Literals)> {
     let (tokens, literals) = Lexer::new(source, preset, options.messages).run()?;
     let mut parser = Parser {
         tokens,
         next: 0,
         preset,
+        filters: &options.filters,
         depth: 0,
         nesting: options.limits.nesting,
         blocks: Vec::new(),

@@ -1,0 +1,94 @@
+//! What goes back to JavaScript: JSON, except for texts.
+
+use quillet::core::{Diagnostic, json};
+use quillet::template::Segment;
+use quillet::template::convert::Converted;
+use quillet::{FunctionCall, Map, TemplateError, Value};
+use serde_json::{Value as Json, json};
+
+/// What JavaScript throws.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The template's fault, or the variables'.
+    Template(TemplateError),
+    /// The package's own: both of its halves are of different versions, or something that is gone was
+    /// named.
+    Package(&'static str),
+}
+
+impl Refusal {
+    /// `{code, reason, message, source, line, column, hint, findings}`.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let error = match self {
+            Refusal::Template(error) => error,
+            Refusal::Package(reason) => {
+                return json!({"code": "package.broken", "message": reason}).to_string();
+            }
+        };
+        let position = error.position();
+        let error = json!({
+            "code": error.code(),
+            "reason": error.reason(),
+            "message": error.to_string(),
+            "source": error.source_name(),
+            "line": position.map(|position| position.line),
+            "column": position.map(|position| position.column),
+            "hint": error.hint(),
+            "findings": findings(error.diagnostics()),
+        });
+        error.to_string()
+    }
+}
+
+impl From<TemplateError> for Refusal {
+    fn from(error: TemplateError) -> Self {
+        Refusal::Template(error)
+    }
+}
+
+/// A list of `{code, severity, message, source, line, column, hint}`.
+pub(crate) fn findings(findings: &[Diagnostic]) -> Json {
+    let finding = |finding: &Diagnostic| {
+        let mut object = json!({
+            "code": finding.code,
+            "severity": finding.severity,
+            "message": finding.message,
+            "source": finding.source,
+        });
+        if let Some(position) = finding.position {
+            object["line"] = json!(position.line);
+            object["column"] = json!(position.column);
+        }
+        if let Some(help) = &finding.help {
+            object["hint"] = json!(help);
+        }
+        object
+    };
+    findings.iter().map(finding).collect()
+}
+
+/// A list of `{kind, text, source}`.
+pub(crate) fn segments(segments: &[Segment]) -> String {
+    let segment = |segment: &Segment| json!({"kind": segment.kind.name(), "text": segment.text, "source": segment.source});
+    segments.iter().map(segment).collect::<Json>().to_string()
+}
+
+/// `{text, notes}`.
+pub(crate) fn converted(converted: &Converted) -> String {
+    json!({"text": converted.text, "notes": findings(&converted.notes)}).to_string()
+}
+
+/// A list of `{id, name, positional, named}`.
+pub(crate) fn calls(calls: &[FunctionCall]) -> String {
+    let call = |call: &FunctionCall| {
+        let call = call.clone();
+        Value::from(Map::from([
+            ("id", Value::Int(call.id.try_into().unwrap_or(i64::MAX))),
+            ("name", call.function.into()),
+            ("positional", call.arguments.positional.into()),
+            ("named", call.arguments.named.into()),
+        ]))
+    };
+    json::to_string(&calls.iter().map(call).collect::<Vec<_>>().into())
+}

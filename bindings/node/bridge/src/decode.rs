@@ -1,0 +1,224 @@
+//! Values as JavaScript writes them down: words that say what follows, and one text that all strings
+//! are parts of. Reading objects through Node's own interface takes about 80 ns for each property,
+//! which is more than a render takes for all it does with it; `lib/encode.js` is the other side.
+
+use std::sync::Arc;
+
+use quillet::core::value::{List, MAX_DEPTH, Table};
+use quillet::{Map, Value};
+
+/// A kind of object by its keys, which JavaScript says once and then calls by number.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    /// All keys with null values, to be copied and filled: so no key is hashed again.
+    empty: Table,
+    /// Where the value of each key stands. Keys that JavaScript tells apart may be one here, since
+    /// half a surrogate pair becomes U+FFFD.
+    places: Vec<usize>,
+}
+
+impl Shape {
+    pub(crate) fn new(keys: Vec<String>) -> Self {
+        let mut empty = Table::default();
+        let mut place = |key: String| empty.insert_full(Arc::from(key), Value::Null).0;
+        let places = keys.into_iter().map(&mut place).collect();
+        Shape { empty, places }
+    }
+}
+
+// The three low bits of a word say what it is; the others are a length, a number, or which.
+const STRING: u32 = 0;
+const INTEGER: u32 = 1;
+const LIST: u32 = 2;
+const SHAPED: u32 = 3;
+const OBJECT: u32 = 4;
+const OTHER: u32 = 5;
+const KEPT: u32 = 6;
+
+const NULL: u32 = 0;
+const FALSE: u32 = 1;
+const TRUE: u32 = 2;
+const FLOAT: u32 = 3;
+const LONG: u32 = 4;
+
+/// The words do not follow their rules: `lib/encode.js` and this file differ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Malformed;
+
+/// Containers of the last value that was read, by number: in the order in which they begin. What
+/// JavaScript found unchanged it calls by number.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    containers: Vec<Value>,
+}
+
+impl Kept {
+    /// The value itself, which is the first of its own parts.
+    pub(crate) fn root(&self) -> Option<&Value> {
+        self.containers.first()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.containers.clear();
+    }
+}
+
+/// Reads one value.
+///
+/// # Errors
+/// The words do not follow their rules.
+pub(crate) fn value(
+    words: &[i32],
+    text: &Text<'_>,
+    shapes: &[Shape],
+    kept: &mut Kept,
+) -> Result<Value, Malformed> {
+    let mut reader = Reader {
+        words: words.iter(),
+        text,
+        at: 0,
+        shapes,
+        kept,
+        number: 0,
+    };
+    let value = reader.value(0)?;
+    let count = reader.number;
+    kept.containers.truncate(count);
+    Ok(value)
+}
+
+/// The text that strings are parts of.
+#[derive(Debug)]
+pub(crate) enum Text<'a> {
+    /// Where all of it is ASCII, a unit of UTF-16 is a byte.
+    Ascii(&'a str),
+    /// Anything else.
+    Units(&'a [u16]),
+}
+
+impl Text<'_> {
+    fn part(&self, start: usize, end: usize) -> Option<Arc<str>> {
+        match self {
+            Text::Ascii(text) => Some(Arc::from(text.get(start..end)?)),
+            Text::Units(units) => Some(text_of(units.get(start..end)?)),
+        }
+    }
+}
+
+/// The text of units of UTF-16. Half a surrogate pair becomes U+FFFD, as everywhere that JavaScript's
+/// strings leave it.
+fn text_of(units: &[u16]) -> Arc<str> {
+    if units.iter().fold(0, |all, unit| all | unit) < 0x80 {
+        let bytes: Vec<u8> = units.iter().map(|unit| *unit as u8).collect();
+        return String::from_utf8(bytes).unwrap_or_default().into();
+    }
+    String::from_utf16_lossy(units).into()
+}
+
+struct Reader<'a> {
+    words: std::slice::Iter<'a, i32>,
+    text: &'a Text<'a>,
+    /// Units of the text that were taken.
+    at: usize,
+    shapes: &'a [Shape],
+    kept: &'a mut Kept,
+    /// Of the next container.
+    number: usize,
+}
+
+impl Reader<'_> {
+    fn word(&mut self) -> Result<u32, Malformed> {
+        self.words.next().map(|word| *word as u32).ok_or(Malformed)
+    }
+
+    fn string(&mut self, units: u32) -> Result<Arc<str>, Malformed> {
+        let start = self.at;
+        self.at += units as usize;
+        self.text.part(start, self.at).ok_or(Malformed)
+    }
+
+    fn value(&mut self, depth: u32) -> Result<Value, Malformed> {
+        if depth > MAX_DEPTH {
+            return Err(Malformed);
+        }
+        let word = self.word()?;
+        let rest = word >> 3;
+        match word & 7 {
+            STRING => Ok(Value::Str(self.string(rest)?)),
+            INTEGER => Ok(Value::Int(i64::from(word as i32 >> 3))),
+            LIST => self.container(|reader| {
+                let items: Result<Vec<Value>, Malformed> =
+                    (0..rest).map(|_| reader.value(depth + 1)).collect();
+                Ok(Value::List(List::new(items?)))
+            }),
+            SHAPED => {
+                let shape = self.shapes.get(rest as usize).ok_or(Malformed)?;
+                self.container(|reader| {
+                    let mut table = shape.empty.clone();
+                    for place in &shape.places {
+                        let value = reader.value(depth + 1)?;
+                        if let Some((_, field)) = table.get_index_mut(*place) {
+                            *field = value;
+                        }
+                    }
+                    Ok(Value::Map(Map::new(table)))
+                })
+            }
+            OBJECT => self.container(|reader| {
+                let mut table = Table::default();
+                for _ in 0..rest {
+                    let units = reader.word()?;
+                    let key = reader.string(units)?;
+                    table.insert(key, reader.value(depth + 1)?);
+                }
+                Ok(Value::Map(Map::new(table)))
+            }),
+            OTHER => self.other(rest),
+            KEPT => self.unchanged(rest),
+            _ => Err(Malformed),
+        }
+    }
+
+    fn other(&mut self, which: u32) -> Result<Value, Malformed> {
+        match which {
+            NULL => Ok(Value::Null),
+            FALSE => Ok(Value::Bool(false)),
+            TRUE => Ok(Value::Bool(true)),
+            FLOAT => Ok(Value::Float(f64::from_bits(self.long()?))),
+            LONG => Ok(Value::Int(self.long()?.cast_signed())),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// 64 bits, of which JavaScript writes the lower half first.
+    fn long(&mut self) -> Result<u64, Malformed> {
+        let (low, high) = (self.word()?, self.word()?);
+        Ok(u64::from(high) << 32 | u64::from(low))
+    }
+
+    fn container(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<Value, Malformed>,
+    ) -> Result<Value, Malformed> {
+        let number = self.number;
+        self.number += 1;
+        let value = read(self)?;
+        match self.kept.containers.get_mut(number) {
+            Some(place) => *place = value.clone(),
+            None => {
+                // Its own parts, which have higher numbers, were read before it.
+                self.kept.containers.resize(number + 1, Value::Null);
+                self.kept.containers[number] = value.clone();
+            }
+        }
+        Ok(value)
+    }
+
+    /// The container that had the next number the last time; the word behind says how many containers
+    /// it is, with those in it.
+    fn unchanged(&mut self, containers: u32) -> Result<Value, Malformed> {
+        let number = self.number;
+        self.number += containers as usize;
+        self.kept.containers.get(number).cloned().ok_or(Malformed)
+    }
+}

@@ -1,0 +1,129 @@
+//! Options as `lib/template.js` writes them: it has checked names and kinds.
+
+use std::time::Duration;
+
+use quillet::template::{Limits, MessageSyntax, Missing};
+use quillet::{Function, TemplateOptions, Value};
+use serde::Deserialize;
+
+/// What renders with functions may take where nothing else is said: functions ask the world.
+const WITH_FUNCTIONS: Duration = Duration::from_secs(30);
+
+/// How a template is compiled and rendered; what is left out is the default.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct CompileOptions {
+    name: Option<String>,
+    partials: Vec<(String, String)>,
+    missing: MissingOption,
+    messages: MessagesOption,
+    trusted: Vec<String>,
+    filters: Vec<String>,
+    limits: LimitOptions,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum MissingOption {
+    #[default]
+    Default,
+    Strict,
+    Zero,
+    Empty,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum MessagesOption {
+    #[default]
+    Plain,
+    Elements,
+    RoleLines,
+}
+
+/// Numbers of JavaScript; those beyond the machine's are as good as none.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct LimitOptions {
+    source_bytes: Option<f64>,
+    output_bytes: Option<f64>,
+    memory_bytes: Option<f64>,
+    steps: Option<f64>,
+    nesting: Option<f64>,
+    passes: Option<f64>,
+    calls: Option<f64>,
+    concurrency: Option<f64>,
+    time_ms: Option<f64>,
+}
+
+impl CompileOptions {
+    /// The limit on time of renders that call functions, where it is another than that of others.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.limits.time_ms.is_none().then_some(WITH_FUNCTIONS)
+    }
+
+    pub(crate) fn read(self) -> TemplateOptions {
+        let (given, defaults) = (self.limits, Limits::default());
+        let mut options = TemplateOptions {
+            partials: self.partials,
+            limits: Limits {
+                output_bytes: count(given.output_bytes, defaults.output_bytes),
+                memory_bytes: count(given.memory_bytes, defaults.memory_bytes),
+                steps: count(given.steps, defaults.steps),
+                nesting: count(given.nesting, defaults.nesting),
+                passes: count(given.passes, defaults.passes),
+                calls: count(given.calls, defaults.calls),
+                concurrency: count(given.concurrency, defaults.concurrency),
+                time: given.time_ms.map_or(defaults.time, milliseconds),
+            },
+            ..TemplateOptions::default()
+        };
+        if let Some(name) = self.name {
+            options.name = name;
+        }
+        let compile = &mut options.compile;
+        compile.trusted = self.trusted;
+        compile.filters = self.filters;
+        compile.limits.source_bytes = count(given.source_bytes, compile.limits.source_bytes);
+        compile.missing = match self.missing {
+            MissingOption::Default => Missing::Default,
+            MissingOption::Strict => Missing::Strict,
+            MissingOption::Zero => Missing::Zero,
+            MissingOption::Empty => Missing::Empty,
+        };
+        compile.messages = match self.messages {
+            MessagesOption::Plain => MessageSyntax::Plain,
+            MessagesOption::Elements => MessageSyntax::Elements,
+            MessagesOption::RoleLines => MessageSyntax::RoleLines,
+        };
+        options
+    }
+}
+
+/// What a render has to know of a function.
+#[derive(Debug, Deserialize)]
+pub(crate) struct FunctionOptions {
+    name: String,
+    #[serde(default)]
+    parameters: Option<Vec<String>>,
+    idempotent: bool,
+}
+
+impl FunctionOptions {
+    pub(crate) fn read(self, default: Value) -> Function {
+        Function {
+            name: self.name,
+            parameters: self.parameters,
+            idempotent: self.idempotent,
+            default,
+        }
+    }
+}
+
+fn count(given: Option<f64>, default: usize) -> usize {
+    given.map_or(default, |count| count as usize)
+}
+
+fn milliseconds(given: f64) -> Duration {
+    Duration::try_from_secs_f64(given / 1000.0).unwrap_or(Duration::MAX)
+}

@@ -1,0 +1,503 @@
+'use strict';
+// Writes values down for the engine: words that say what follows, and one text that all strings are
+// parts of. `bridge/src/decode.rs` reads it. A value of any size crosses in one call so, and
+// objects of equal keys say them once.
+//
+// A template remembers what its last variables were, leaf by leaf. A list or an object that is the
+// same as the one that stood in its place is written as one word: of a conversation that grows only
+// the new messages cross.
+
+const { refused } = require('./errors');
+
+/**
+ * A number that is no whole one, whatever its value: where formats tell them apart it prints `3.0`.
+ */
+class Float {
+  constructor(value) {
+    this.value = value;
+  }
+}
+
+// The three low bits of a word say what it is; the others are a length, a number, or which.
+const STRING = 0;
+const INTEGER = 1;
+const LIST = 2;
+const SHAPED = 3;
+const OBJECT = 4;
+const OTHER = 5;
+const KEPT = 6;
+
+const NULL = OTHER | (0 << 3);
+const FALSE = OTHER | (1 << 3);
+const TRUE = OTHER | (2 << 3);
+const FLOAT = OTHER | (3 << 3);
+const LONG = OTHER | (4 << 3);
+
+/** What numbers fit beside the three bits. */
+const SMALL = 2 ** 28;
+/** Levels of lists and objects inside each other: the engine's own bound. */
+const MAX_DEPTH = 128;
+/**
+ * Words of one render, and UTF-16 units of its texts. An object that is reached in many ways counts
+ * each time.
+ */
+const MAX_WORDS = 8 << 20;
+const MAX_UNITS = 64 << 20;
+/** Kinds of objects that are known at a time, and keys of one. */
+const MAX_SHAPES = 4096;
+const MAX_SHAPE_KEYS = 64;
+/** Leaves and units of variables that a template remembers; larger ones it does not. */
+const MAX_REMEMBERED = 8192;
+const MAX_REMEMBERED_UNITS = 256 << 10;
+
+/** How the engine reads: what it remembers is not touched, used and renewed, or used and let go. */
+const ONCE = 0;
+const REMEMBER = 1;
+const FORGET = 2;
+
+/** Down to this level it is looked whether a list or an object is the one that was there before. */
+const MAX_COMPARED_DEPTH = 4;
+
+/**
+ * Stand for the beginning of a list, and of an object of unusual keys, among what is remembered.
+ */
+const A_LIST = Symbol('list');
+const AN_OBJECT = Symbol('object');
+
+/** The keys of an object up to one of them. */
+class Shape {
+  constructor(before, last) {
+    this.number = -1;
+    this.before = before;
+    this.last = last;
+    this.size = before === null ? 0 : before.size + 1;
+    // All of them, once an object has just these.
+    this.keys = undefined;
+    // The key that followed last: mostly the one that follows again.
+    this.key = undefined;
+    this.next = undefined;
+    this.others = undefined;
+  }
+
+  /** The same with one more key, if it is known. */
+  find(key) {
+    const found = this.others?.get(key);
+    if (found === undefined) return undefined;
+    this.key = key;
+    this.next = found;
+    return found;
+  }
+
+  add(key) {
+    const shape = new Shape(this, key);
+    this.others ??= new Map();
+    this.others.set(key, shape);
+    this.key = key;
+    this.next = shape;
+    return shape;
+  }
+}
+
+function createEncoder(native) {
+  const number = native.encoder();
+  const long = new BigInt64Array(1);
+  const float = new Float64Array(long.buffer);
+  const halves = new Int32Array(long.buffer);
+
+  let shapes = new Shape(null, undefined);
+  let shapeCount = 0;
+  let active = false;
+  // Whether all objects inherit fields, which a loop over fields would meet.
+  let polluted = false;
+
+  // The value at hand.
+  let words = new Int32Array(4096);
+  let count = 0;
+  let text = '';
+  let units = 0;
+  let allUnits = 0;
+  let trail = [];
+  // What is remembered, and how far it is renewed: leaves, and lists and objects.
+  let leaves = null;
+  let leaf = 0;
+  let container = 0;
+
+  /** Whether a value is all that a template remembers, so that nothing has to cross. */
+  function unchanged(value, memory) {
+    if (active || memory.length === 0) return false;
+    leaves = memory;
+    leaf = 0;
+    container = 0;
+    active = true;
+    polluted = inherited();
+    try {
+      return same(value) && leaf === memory.length;
+    } finally {
+      active = false;
+      leaves = null;
+    }
+  }
+
+  /**
+   * Writes a value down and has `use(number, words, count, text, units, mode)` read it, whose
+   * result it gives. `memory` is what a template remembers, an array that is empty at first; `null`
+   * if nothing is to be remembered.
+   */
+  function encode(root, value, memory, use) {
+    // A getter of the value, or its `toJSON`, may render something itself.
+    const outer = active
+      ? { words, count, text, units, allUnits, trail, leaves, leaf, container }
+      : null;
+    if (outer) {
+      words = new Int32Array(256);
+      trail = [];
+      memory = null;
+    }
+    active = true;
+    count = 0;
+    text = '';
+    units = 0;
+    allUnits = 0;
+    leaves = memory;
+    leaf = 0;
+    container = 0;
+    if (shapeCount >= MAX_SHAPES && !outer) {
+      native.forgetShapes(number);
+      shapes = new Shape(null, undefined);
+      shapeCount = 0;
+    }
+    trail[0] = root;
+    polluted = inherited();
+    try {
+      write(value, 1);
+      let mode = ONCE;
+      if (memory !== null) {
+        const small = leaves !== null && allUnits <= MAX_REMEMBERED_UNITS;
+        mode = small ? REMEMBER : FORGET;
+        memory.length = small ? leaf : 0;
+      }
+      return use(number, words, count, text, units, mode);
+    } catch (error) {
+      if (memory !== null) memory.length = 0;
+      throw error;
+    } finally {
+      text = '';
+      leaves = null;
+      if (outer) {
+        ({ words, count, text, units, allUnits, trail, leaves, leaf, container } = outer);
+      } else {
+        active = false;
+        if (words.length > 1 << 20) words = new Int32Array(4096);
+      }
+    }
+  }
+
+  function write(value, depth) {
+    if (count + 4 > words.length) grow();
+    switch (typeof value) {
+      case 'string': {
+        const length = value.length;
+        words[count++] = length << 3;
+        text += value;
+        units += length;
+        allUnits += length;
+        if (allUnits > MAX_UNITS) throw tooLarge();
+        remember(value);
+        return;
+      }
+      case 'number':
+        if ((value | 0) === value && value < SMALL && value >= -SMALL) {
+          words[count++] = (value << 3) | INTEGER;
+        } else {
+          writeNumber(value, depth);
+        }
+        remember(value);
+        return;
+      case 'boolean':
+        words[count++] = value ? TRUE : FALSE;
+        remember(value);
+        return;
+      case 'undefined':
+        words[count++] = NULL;
+        remember(null);
+        return;
+      case 'object':
+        if (value === null) {
+          words[count++] = NULL;
+          remember(null);
+        } else if (!kept(value, depth)) {
+          if (Array.isArray(value)) writeList(value, depth);
+          else writeObject(value, depth);
+        }
+        return;
+      case 'bigint':
+        if (BigInt.asIntN(64, value) !== value) {
+          throw unfit(
+            depth,
+            `is ${clip(value)}n, which does not fit 64 bits`,
+            'give it as text: String(value)',
+          );
+        }
+        writeLong(value);
+        remember(value);
+        return;
+      case 'function':
+        throw unfit(depth, 'is a function', 'functions that templates call are given as `tools`');
+      default:
+        throw unfit(depth, 'is a symbol', 'give its description as text');
+    }
+  }
+
+  function remember(value) {
+    if (leaves === null) return;
+    if (leaf < MAX_REMEMBERED) leaves[leaf++] = value;
+    else leaves = null;
+  }
+
+  /** Whether a value is the one that is remembered here. Goes on behind it if so. */
+  function same(value) {
+    if (typeof value !== 'object' || value === null) {
+      return leaves[leaf++] === (value === undefined ? null : value);
+    }
+    return Array.isArray(value) ? sameList(value) : sameObject(value);
+  }
+
+  function sameList(list) {
+    const { length } = list;
+    if (leaves[leaf] !== A_LIST || leaves[leaf + 1] !== container || leaves[leaf + 2] !== length)
+      return false;
+    leaf += 3;
+    container++;
+    for (let index = 0; index < length; index++) {
+      if (!same(list[index])) return false;
+    }
+    return true;
+  }
+
+  function sameObject(object) {
+    const shape = leaves[leaf];
+    if (!(shape instanceof Shape) || leaves[leaf + 1] !== container) return false;
+    const prototype = Object.getPrototypeOf(object);
+    if ((prototype !== Object.prototype || polluted) && prototype !== null) return false;
+    leaf += 2;
+    container++;
+    const { keys } = shape;
+    let index = 0;
+    for (const key in object) {
+      const value = object[key];
+      if (value === undefined) continue;
+      if (keys[index++] !== key || !same(value)) return false;
+    }
+    return index === keys.length;
+  }
+
+  /** Writes one word for a list or an object that is the same as before. */
+  function kept(value, depth) {
+    if (leaves === null || depth === 1 || depth > MAX_COMPARED_DEPTH) return false;
+    const [startLeaf, startContainer] = [leaf, container];
+    if (same(value)) {
+      words[count++] = ((container - startContainer) << 3) | KEPT;
+      return true;
+    }
+    [leaf, container] = [startLeaf, startContainer];
+    return false;
+  }
+
+  function writeNumber(value, depth) {
+    if (Number.isSafeInteger(value)) {
+      writeLong(BigInt(value));
+    } else {
+      writeFloat(value, depth);
+    }
+  }
+
+  function writeFloat(value, depth) {
+    if (!Number.isFinite(value)) {
+      throw unfit(
+        depth,
+        `is ${value}, which is no value of JSON`,
+        'leave it out, or give it as text',
+      );
+    }
+    float[0] = value;
+    words[count++] = FLOAT;
+    words[count++] = halves[0];
+    words[count++] = halves[1];
+  }
+
+  function writeLong(value) {
+    long[0] = value;
+    words[count++] = LONG;
+    words[count++] = halves[0];
+    words[count++] = halves[1];
+  }
+
+  function writeList(list, depth) {
+    enter(depth);
+    const { length } = list;
+    words[count++] = (length << 3) | LIST;
+    remember(A_LIST);
+    remember(container++);
+    remember(length);
+    for (let index = 0; index < length; index++) {
+      trail[depth] = index;
+      write(list[index], depth + 1);
+    }
+  }
+
+  function writeObject(object, depth) {
+    enter(depth);
+    const prototype = Object.getPrototypeOf(object);
+    if ((prototype !== Object.prototype || polluted) && prototype !== null) {
+      writeUnusual(object, depth);
+      return;
+    }
+    const [startCount, startText, startUnits, startLeaf] = [count++, text, units, leaf];
+    remember(undefined);
+    remember(container++);
+    let shape = shapes;
+    // All of them are its own: this is quicker than to ask for a list of keys.
+    for (const key in object) {
+      const value = object[key];
+      if (value === undefined) continue;
+      shape = shape.key === key ? shape.next : (shape.find(key) ?? addShape(shape, key));
+      if (shape === undefined) {
+        [count, text, units] = [startCount, startText, startUnits];
+        leaves = null;
+        writeFields(Object.entries(object), depth);
+        return;
+      }
+      trail[depth] = key;
+      write(value, depth + 1);
+    }
+    if (shape.number < 0) nameShape(shape);
+    words[startCount] = (shape.number << 3) | SHAPED;
+    if (leaves !== null) leaves[startLeaf] = shape;
+  }
+
+  function addShape(shape, key) {
+    if (shapeCount >= MAX_SHAPES || shape.size >= MAX_SHAPE_KEYS) return undefined;
+    shapeCount++;
+    return shape.add(key);
+  }
+
+  function nameShape(shape) {
+    const keys = [];
+    for (let at = shape; at.before !== null; at = at.before) keys.push(at.last);
+    shape.keys = keys.reverse();
+    shape.number = native.shape(number, shape.keys);
+  }
+
+  /** An object whose keys are written out: one of a class, or with very many keys. */
+  function writeFields(entries, depth) {
+    const start = count++;
+    remember(AN_OBJECT);
+    container++;
+    let fields = 0;
+    for (const [key, value] of entries) {
+      if (value === undefined) continue;
+      if (typeof key !== 'string')
+        throw unfit(depth, 'is a Map with a key that is no text', 'give texts as keys');
+      fields++;
+      if (count + 4 > words.length) grow();
+      words[count++] = key.length;
+      text += key;
+      units += key.length;
+      allUnits += key.length;
+      trail[depth] = key;
+      write(value, depth + 1);
+    }
+    words[start] = (fields << 3) | OBJECT;
+  }
+
+  /**
+   * An object that is no plain one: what `JSON.stringify` would write of it, where that says it
+   * all.
+   */
+  function writeUnusual(object, depth) {
+    if (object instanceof Float) {
+      writeFloat(Number(object.value), depth);
+      remember(AN_OBJECT);
+    } else if (object instanceof String || object instanceof Number || object instanceof Boolean) {
+      write(object.valueOf(), depth);
+    } else if (object instanceof Map) {
+      writeFields(object, depth);
+    } else if (object instanceof Set) {
+      writeList([...object], depth);
+    } else if (ArrayBuffer.isView(object) || object instanceof ArrayBuffer) {
+      throw unfit(
+        depth,
+        `is ${kindOf(object)}`,
+        'decode it to text: new TextDecoder().decode(bytes)',
+      );
+    } else if (typeof object.then === 'function') {
+      throw unfit(depth, 'is a promise', 'await it first');
+    } else {
+      const plain =
+        typeof object.toJSON === 'function' ? object.toJSON(String(trail[depth - 1])) : object;
+      if (plain === object) {
+        writeFields(Object.entries(object), depth);
+      } else {
+        trail[depth] = 'toJSON()';
+        write(plain, depth + 1);
+      }
+    }
+  }
+
+  function enter(depth) {
+    if (depth > MAX_DEPTH) {
+      throw unfit(depth, `is nested deeper than ${MAX_DEPTH} levels`, 'it may hold itself');
+    }
+  }
+
+  function grow() {
+    if (words.length >= MAX_WORDS) throw tooLarge();
+    const larger = new Int32Array(words.length * 2);
+    larger.set(words);
+    words = larger;
+  }
+
+  function unfit(depth, what, hint) {
+    return refused('value.kind', `${path(trail, depth)} ${what}`, hint);
+  }
+
+  function tooLarge() {
+    return refused(
+      'value.size',
+      `${trail[0]} are too large`,
+      'an object that others hold counts each time',
+    );
+  }
+
+  return { encode, unchanged };
+}
+
+function inherited() {
+  for (const _ in Object.prototype) return true;
+  return false;
+}
+
+/** Where a value stands, as JavaScript would write it. */
+function path(trail, length) {
+  const step = (key) => {
+    if (typeof key === 'number') return `[${key}]`;
+    return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(key)
+      ? `.${key}`
+      : `[${clip(JSON.stringify(key))}]`;
+  };
+  return (
+    trail[0] + trail.slice(1, Math.min(length, 12)).map(step).join('') + (length > 12 ? '…' : '')
+  );
+}
+
+function clip(value) {
+  const text = String(value);
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}
+
+function kindOf(object) {
+  const name = object.constructor?.name;
+  return typeof name === 'string' && name !== '' ? `a ${clip(name)}` : 'binary data';
+}
+
+module.exports = { createEncoder, Float };

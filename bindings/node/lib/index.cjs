@@ -1,0 +1,5 @@
+'use strict';
+
+const { createApi } = require('./template');
+
+module.exports = createApi(require('./native'));

@@ -1,0 +1,11 @@
+'use strict';
+
+/** This machine as the addon's file names it: `linux-x64-gnu`, `darwin-arm64`. */
+function platform() {
+  const { platform, arch } = process;
+  if (platform !== 'linux') return `${platform}-${arch}`;
+  const gnu = process.report.getReport().header.glibcVersionRuntime !== undefined;
+  return `${platform}-${arch}-${gnu ? 'gnu' : 'musl'}`;
+}
+
+module.exports = { platform };

@@ -1,0 +1,319 @@
+//! Quillet's template engine as an addon of Node: hands bytes on between JavaScript and
+//! `quillet-bridge`. `lib/` is its face in JavaScript; nobody else calls these functions, which take
+//! what `lib/` has checked. Where something is wrong they give `{error}`, as JSON.
+//!
+//! Templates and renders are known by number: an object of Node's own for each would be looked up and
+//! checked on every call, which costs more than a small render.
+
+use std::cell::RefCell;
+
+use mimalloc::MiMalloc;
+use napi::bindgen_prelude::*;
+use napi::{Env, JsString, JsValue, check_status, sys};
+use napi_derive::napi;
+use quillet_bridge::{Encoded, Refusal, Wanted, World};
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+/// Units of text for which the buffer is kept between calls.
+const KEPT_UNITS: usize = 128 << 10;
+
+thread_local! {
+    /// Node runs each worker in a thread of its own. No JavaScript runs while this is borrowed, so
+    /// nobody asks for it a second time.
+    static WORLD: RefCell<World> = RefCell::default();
+    static UNITS: RefCell<Vec<u16>> = const { RefCell::new(Vec::new()) };
+}
+
+fn world<T>(work: impl FnOnce(&mut World) -> T) -> T {
+    WORLD.with_borrow_mut(work)
+}
+
+/// See [`World::add_encoder`].
+#[napi(catch_unwind)]
+pub fn encoder() -> u32 {
+    world(World::add_encoder)
+}
+
+/// See [`World::add_shape`].
+#[napi(catch_unwind)]
+pub fn shape(env: &Env, encoder: u32, keys: Vec<String>) -> Result<Unknown<'_>> {
+    number(env, world(|world| world.add_shape(encoder, keys)))
+}
+
+/// See [`World::forget_shapes`].
+#[napi(catch_unwind)]
+pub fn forget_shapes(encoder: u32) {
+    world(|world| world.forget_shapes(encoder));
+}
+
+/// See [`World::compile`].
+#[napi(catch_unwind)]
+pub fn compile(env: &Env, format: String, text: String, options: String) -> Result<Unknown<'_>> {
+    number(env, world(|world| world.compile(&format, &text, &options)))
+}
+
+/// See [`World::release`].
+#[napi(catch_unwind)]
+pub fn release(template: u32) {
+    world(|world| world.release(template));
+}
+
+/// See [`World::variables`].
+#[napi(catch_unwind)]
+pub fn variables(env: &Env, template: u32) -> Result<Unknown<'_>> {
+    text(env, world(|world| world.variables(template)))
+}
+
+/// See [`World::functions`].
+#[napi(catch_unwind)]
+pub fn functions(env: &Env, template: u32) -> Result<Unknown<'_>> {
+    text(env, world(|world| world.functions(template)))
+}
+
+/// See [`World::render`]. Of `words` there are `count`, and of the string `units`.
+#[napi(catch_unwind)]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "an object of them would cost more than the call"
+)]
+pub fn render<'e>(
+    env: &'e Env,
+    template: u32,
+    encoder: u32,
+    words: &[i32],
+    count: u32,
+    string: JsString<'_>,
+    units: u32,
+    memory: u32,
+) -> Result<Unknown<'e>> {
+    let rendered = encoded(encoder, words, count, string, units, |encoded| {
+        let encoded = Encoded { memory, ..encoded };
+        world(|world| world.render(template, &encoded, |text| string_of(env, text)))
+    })?;
+    rendered.unwrap_or_else(|refusal| error(env, &refusal))
+}
+
+/// See [`World::again`].
+#[napi(catch_unwind)]
+pub fn again(env: &Env, template: u32) -> Result<Unknown<'_>> {
+    let rendered = world(|world| world.again(template, |text| string_of(env, text)));
+    rendered.unwrap_or_else(|refusal| error(env, &refusal))
+}
+
+/// See [`World::messages`].
+#[napi(catch_unwind)]
+pub fn messages<'e>(
+    env: &'e Env,
+    template: u32,
+    encoder: u32,
+    words: &[i32],
+    count: u32,
+    string: JsString<'_>,
+    units: u32,
+) -> Result<Unknown<'e>> {
+    let messages = encoded(encoder, words, count, string, units, |encoded| {
+        world(|world| world.messages(template, &encoded))
+    })?;
+    text(env, messages)
+}
+
+/// See [`World::segments`].
+#[napi(catch_unwind)]
+pub fn segments<'e>(
+    env: &'e Env,
+    template: u32,
+    encoder: u32,
+    words: &[i32],
+    count: u32,
+    string: JsString<'_>,
+    units: u32,
+) -> Result<Unknown<'e>> {
+    let segments = encoded(encoder, words, count, string, units, |encoded| {
+        world(|world| world.segments(template, &encoded))
+    })?;
+    text(env, segments)
+}
+
+/// See [`World::begin`].
+#[napi(catch_unwind)]
+#[expect(clippy::too_many_arguments, reason = "as above")]
+pub fn begin<'e>(
+    env: &'e Env,
+    template: u32,
+    encoder: u32,
+    words: &[i32],
+    count: u32,
+    string: JsString<'_>,
+    units: u32,
+    functions: String,
+    wanted: String,
+) -> Result<Unknown<'e>> {
+    let wanted = Wanted::of_name(&wanted);
+    let begun = encoded(encoder, words, count, string, units, |encoded| {
+        world(|world| world.begin(template, &encoded, &functions, wanted))
+    })?;
+    number(env, begun)
+}
+
+/// See [`World::step`]; `null` at the end.
+#[napi(catch_unwind)]
+pub fn step(env: &Env, rendering: u32) -> Result<Unknown<'_>> {
+    match world(|world| world.step(rendering)) {
+        Ok(Some(calls)) => text(env, Ok(calls)),
+        Ok(None) => Null.into_unknown(env),
+        Err(refusal) => text(env, Err(refusal)),
+    }
+}
+
+/// See [`World::give`].
+#[napi(catch_unwind)]
+#[expect(clippy::too_many_arguments, reason = "as above")]
+pub fn give<'e>(
+    env: &'e Env,
+    rendering: u32,
+    call: u32,
+    encoder: u32,
+    words: &[i32],
+    count: u32,
+    string: JsString<'_>,
+    units: u32,
+) -> Result<Unknown<'e>> {
+    let given = encoded(encoder, words, count, string, units, |encoded| {
+        world(|world| world.give(rendering, call, &encoded))
+    })?;
+    number(env, given.map(|()| 0))
+}
+
+/// See [`World::fail`].
+#[napi(catch_unwind)]
+pub fn fail(env: &Env, rendering: u32, call: u32, message: String) -> Result<Unknown<'_>> {
+    let failed = world(|world| world.fail(rendering, call, message));
+    number(env, failed.map(|()| 0))
+}
+
+/// See [`World::time_left`].
+#[napi(catch_unwind)]
+pub fn time_left(rendering: u32) -> f64 {
+    world(|world| world.time_left(rendering))
+}
+
+/// See [`World::result`].
+#[napi(catch_unwind)]
+pub fn result(env: &Env, rendering: u32, wanted: String) -> Result<Unknown<'_>> {
+    let wanted = Wanted::of_name(&wanted);
+    bytes(env, world(|world| world.result(rendering, wanted)))
+}
+
+/// See [`World::abandon`].
+#[napi(catch_unwind)]
+pub fn abandon(rendering: u32) {
+    world(|world| world.abandon(rendering));
+}
+
+/// See [`quillet_bridge::check`].
+#[napi(catch_unwind)]
+pub fn check(env: &Env, format: String, template: String, options: String) -> Result<Unknown<'_>> {
+    text(env, quillet_bridge::check(&format, &template, &options))
+}
+
+/// See [`quillet_bridge::convert`].
+#[napi(catch_unwind)]
+pub fn convert(
+    env: &Env,
+    template: String,
+    from: String,
+    to: String,
+    assume_text: bool,
+    strict: bool,
+) -> Result<Unknown<'_>> {
+    let converted = quillet_bridge::convert(&template, &from, &to, assume_text, strict);
+    text(env, converted)
+}
+
+/// See [`quillet_bridge::formats`].
+#[napi(catch_unwind)]
+pub fn formats() -> String {
+    quillet_bridge::formats()
+}
+
+/// Has `work` read a value.
+fn encoded<T>(
+    encoder: u32,
+    words: &[i32],
+    count: u32,
+    string: JsString<'_>,
+    units: u32,
+    work: impl FnOnce(Encoded<'_>) -> T,
+) -> Result<T> {
+    UNITS.with_borrow_mut(|buffer| {
+        copy(string, units as usize, buffer)?;
+        Ok(work(Encoded {
+            encoder,
+            words: words.get(..count as usize).unwrap_or_default(),
+            units: buffer,
+            memory: 0,
+        }))
+    })
+}
+
+/// Copies a string out of Node.
+fn copy(string: JsString<'_>, units: usize, buffer: &mut Vec<u16>) -> Result<()> {
+    if units < KEPT_UNITS && buffer.capacity() > KEPT_UNITS {
+        *buffer = Vec::new();
+    }
+    // One more, for the zero that Node writes behind.
+    buffer.resize(units + 1, 0);
+    if units > 0 {
+        let value = string.value();
+        // SAFETY: the string is an argument of the call at hand, so the environment and the value live;
+        // the buffer is as long as is said.
+        check_status!(unsafe {
+            sys::napi_get_value_string_utf16(
+                value.env,
+                value.value,
+                buffer.as_mut_ptr(),
+                units + 1,
+                std::ptr::null_mut(),
+            )
+        })?;
+    }
+    buffer.truncate(units);
+    Ok(())
+}
+
+type Outcome<T> = std::result::Result<T, Refusal>;
+
+fn bytes(env: &Env, outcome: Outcome<Vec<u8>>) -> Result<Unknown<'_>> {
+    match outcome {
+        Ok(bytes) => string_of(env, &bytes),
+        Err(refusal) => error(env, &refusal),
+    }
+}
+
+fn string_of<'e>(env: &'e Env, bytes: &[u8]) -> Result<Unknown<'e>> {
+    // Where each byte is a character, Node has only to copy them.
+    if bytes.is_ascii() {
+        return Ok(env.create_string_latin1(bytes)?.to_unknown());
+    }
+    let text = String::from_utf8_lossy(bytes);
+    Ok(env.create_string(text)?.to_unknown())
+}
+
+fn text(env: &Env, outcome: Outcome<String>) -> Result<Unknown<'_>> {
+    bytes(env, outcome.map(String::into_bytes))
+}
+
+fn number(env: &Env, outcome: Outcome<u32>) -> Result<Unknown<'_>> {
+    match outcome {
+        Ok(number) => number.into_unknown(env),
+        Err(refusal) => error(env, &refusal),
+    }
+}
+
+fn error<'e>(env: &'e Env, refusal: &Refusal) -> Result<Unknown<'e>> {
+    let mut object = Object::new(env)?;
+    object.set("error", refusal.json())?;
+    Ok(object.to_unknown())
+}

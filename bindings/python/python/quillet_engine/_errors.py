@@ -1,0 +1,105 @@
+"""The exceptions of the package. Each has a stable code, the place and what mends it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class QuilletError(Exception):
+    """The base of all exceptions of this package.
+
+    Attributes:
+        code: a stable short name, such as ``template.syntax`` or ``render.missing_variable``.
+        message: what is wrong, with the place where one is known.
+        line: the line, from 1, or None.
+        column: the character in the line, from 1, or None.
+        hint: what mends it, or None.
+        source: the name of the template or the partial that it is about, or None.
+        diagnostics: everything that was found in the sources, as dicts with ``code``, ``severity``,
+            ``message``, ``source``, ``line``, ``column``, ``hint``.
+    """
+
+    code: str
+    message: str
+    line: int | None
+    column: int | None
+    hint: str | None
+    source: str | None
+    diagnostics: list[dict[str, Any]]
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "error",
+        line: int | None = None,
+        column: int | None = None,
+        hint: str | None = None,
+        source: str | None = None,
+        diagnostics: list[dict[str, Any]] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.line = line
+        self.column = column
+        self.hint = hint
+        self.source = source
+        self.diagnostics = diagnostics or []
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.message, dict(self.__dict__))
+
+
+def _again(kind: type[QuilletError], message: str, fields: dict[str, Any]) -> QuilletError:
+    """An error as it was in another process."""
+    error = kind(message)
+    error.__dict__.update(fields)
+    return error
+
+
+class TemplateError(QuilletError):
+    """A template cannot be used."""
+
+
+class TemplateSyntaxError(TemplateError):
+    """A template does not compile."""
+
+
+class TemplateNotFound(TemplateError, LookupError):
+    """There is no template of that name."""
+
+
+class RenderError(TemplateError):
+    """A template cannot be rendered with these variables."""
+
+
+class UndefinedError(RenderError):
+    """A variable is missing."""
+
+
+class LimitError(RenderError):
+    """A bound on sources or renders was reached; the message names it."""
+
+
+class VariableError(QuilletError, TypeError):
+    """A value is none that templates know; the message says where it stands."""
+
+
+class OptionError(QuilletError, ValueError):
+    """An option is unknown, or has a value that it cannot have."""
+
+
+class ConvertError(QuilletError):
+    """A template has no exact counterpart in the other format; ``diagnostics`` has every reason."""
+
+
+class FileError(QuilletError):
+    """A prompt file cannot be read."""
+
+
+class ToolWarning(UserWarning):
+    """The call of a function failed, and its place in the text is empty."""

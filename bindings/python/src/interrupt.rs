@@ -1,0 +1,43 @@
+//! Control-C in a long render.
+//!
+//! A render runs without the lock of the interpreter, so nobody looks at signals. It asks here every
+//! thousand steps or so, and here the interpreter is asked every twentieth of a second.
+
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+
+const EVERY: Duration = Duration::from_millis(50);
+
+thread_local! {
+    static ASKED: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// What a handler of signals raised, until the render has ended.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Whether a handler of signals has raised something.
+pub(crate) fn asked() -> bool {
+    let now = Instant::now();
+    match ASKED.get() {
+        Some(last) if now.saturating_duration_since(last) < EVERY => return false,
+        Some(_) => {}
+        // The first question of a thread begins the time.
+        None => {
+            ASKED.set(Some(now));
+            return false;
+        }
+    }
+    ASKED.set(Some(now));
+    let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+    let is_raised = raised.is_some();
+    if is_raised {
+        RAISED.set(raised);
+    }
+    is_raised
+}
+
+/// What was raised, to be raised again where the render was asked for.
+pub(crate) fn taken() -> Option<PyErr> {
+    RAISED.take()
+}

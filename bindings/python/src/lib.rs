@@ -1,0 +1,29 @@
+//! The template engine of Quillet as a module of Python, `quillet_engine._engine`.
+//!
+//! It stands on the crate `quillet` without features, which has no runtime: `template` renders,
+//! `rendering` lets Python's event loop make the calls of a template; values and errors are the crate
+//! `values`. What is pleasant to write in Python is written there, in
+//! `python/quillet_engine`.
+
+mod interrupt;
+mod options;
+mod rendering;
+mod template;
+mod tools;
+mod workshop;
+
+use pyo3::prelude::*;
+
+/// The module.
+#[pymodule(gil_used = true)]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // Made now: who forks while another thread makes it would wait for that thread forever.
+    let _ = quillet::formats();
+    module.add_class::<template::Template>()?;
+    module.add_class::<rendering::Rendering>()?;
+    module.add_function(wrap_pyfunction!(workshop::check, module)?)?;
+    module.add_function(wrap_pyfunction!(workshop::convert, module)?)?;
+    module.add_function(wrap_pyfunction!(workshop::formats, module)?)?;
+    module.add_function(wrap_pyfunction!(workshop::parse_yaml, module)?)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
+}

@@ -1,0 +1,304 @@
+//! The class of templates.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+use quillet::template::Limits;
+use quillet::{Rendered, TemplateError};
+use quillet_core::Map;
+
+use crate::rendering::Rendering;
+use crate::{interrupt, options, tools};
+use quillet_python_values::memory::Memory;
+use quillet_python_values::{error, object, value};
+
+/// Rows that are rendered at once by `render_batch`.
+const BATCH: usize = 1024;
+
+/// A template that was compiled. `quillet_engine.Template` is this with what is written in Python.
+#[pyclass(subclass, frozen, module = "quillet_engine._engine")]
+pub(crate) struct Template {
+    inner: quillet::Template,
+    with_tools: Limits,
+    /// Its last variables.
+    memory: Memory,
+    /// What it was made of, to be made again in another process.
+    text: Py<PyString>,
+    format: Py<PyString>,
+    options: Option<Py<PyDict>>,
+}
+
+/// The variables of a render, and its functions.
+struct Given<'py> {
+    variables: Map,
+    tools: Option<Bound<'py, PyDict>>,
+}
+
+#[pymethods]
+impl Template {
+    #[new]
+    #[pyo3(signature = (text, format = None, **options))]
+    fn new(
+        text: Bound<'_, PyString>,
+        format: Option<Bound<'_, PyString>>,
+        options: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let py = text.py();
+        let format = format.unwrap_or_else(|| PyString::intern(py, "jinja"));
+        let read = options::read(py, options.as_ref())?;
+        let source = value::text(&text).map_err(|error| error.raise(py, "the template"))?;
+        let (name, template) = (format.to_str()?, &read.template);
+        let inner = py.detach(|| quillet::Template::compile(name, &source, template));
+        Ok(Template {
+            inner: inner.map_err(|error| error::of_template(py, &error))?,
+            with_tools: read.with_tools,
+            memory: Memory::default(),
+            text: text.unbind(),
+            format: format.clone().unbind(),
+            options: options.map(Bound::unbind),
+        })
+    }
+
+    /// Names of the variables that it can read, in the order of first use.
+    #[getter]
+    fn variables(&self) -> Vec<&str> {
+        self.inner.variables()
+    }
+
+    /// Paths of the variables that it can read, such as `user.name`.
+    #[getter]
+    fn paths(&self) -> Vec<String> {
+        let variables = self.inner.references().variables.iter();
+        variables.map(|variable| variable.path.join(".")).collect()
+    }
+
+    /// Names of the functions that it calls and does not bring itself.
+    #[getter]
+    fn functions(&self) -> Vec<&str> {
+        self.inner.functions()
+    }
+
+    /// Whether it can reach variables or partials whose names are computed while it renders.
+    #[getter]
+    fn dynamic(&self) -> bool {
+        self.inner.references().dynamic
+    }
+
+    /// Names of the partials that it calls and was not given.
+    #[getter]
+    fn missing_partials(&self) -> Vec<&str> {
+        let missing = self.inner.references().templates.iter();
+        missing.map(String::as_str).collect()
+    }
+
+    /// Its name, as in errors.
+    #[getter]
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    /// Its text.
+    #[getter]
+    fn text(&self, py: Python<'_>) -> Py<PyString> {
+        self.text.clone_ref(py)
+    }
+
+    /// Its format, by the name that was given.
+    #[getter]
+    fn format(&self, py: Python<'_>) -> Py<PyString> {
+        self.format.clone_ref(py)
+    }
+
+    #[pyo3(signature = (variables = None, /, **named))]
+    fn render<'py>(
+        &self,
+        py: Python<'py>,
+        variables: Option<Bound<'py, PyAny>>,
+        named: Option<Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let given = Given::read(py, variables, named, &self.memory)?;
+        if given.tools.is_none() {
+            let text = py.detach(|| self.inner.render(given.variables));
+            let text = text.map_err(|error| raised(py, &error))?;
+            return Ok(PyString::new(py, &text));
+        }
+        Ok(PyString::new(
+            py,
+            &self.rendered(py, given, false)?.into_text(),
+        ))
+    }
+
+    #[pyo3(signature = (variables = None, /, **named))]
+    fn messages<'py>(
+        &self,
+        py: Python<'py>,
+        variables: Option<Bound<'py, PyAny>>,
+        named: Option<Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let given = Given::read(py, variables, named, &self.memory)?;
+        messages(py, &self.rendered(py, given, false)?)
+    }
+
+    #[pyo3(signature = (variables = None, /, **named))]
+    fn segments<'py>(
+        &self,
+        py: Python<'py>,
+        variables: Option<Bound<'py, PyAny>>,
+        named: Option<Bound<'py, PyDict>>,
+    ) -> PyResult<Vec<Segment>> {
+        let given = Given::read(py, variables, named, &self.memory)?;
+        Ok(segments(&self.rendered(py, given, true)?))
+    }
+
+    /// The texts of many rows of variables, and beside them what went wrong with some.
+    fn render_batch<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
+        let (texts, errors) = (PyList::empty(py), PyList::empty(py));
+        let mut rows = rows.try_iter()?;
+        loop {
+            let mut batch = Vec::with_capacity(BATCH);
+            for row in rows.by_ref().take(BATCH) {
+                batch.push(value::variables(Some(&row?), None, None));
+            }
+            if batch.is_empty() {
+                return Ok((texts, errors));
+            }
+            let rendered = py.detach(|| {
+                let render =
+                    |row: Result<Map, _>| row.map(|variables| self.inner.render(variables));
+                batch.into_iter().map(render).collect::<Vec<_>>()
+            });
+            // Control-C ends the batch, and not one row of it.
+            if let Some(raised) = interrupt::taken() {
+                return Err(raised);
+            }
+            py.check_signals()?;
+            for row in rendered {
+                let error = match row {
+                    Ok(Ok(text)) => {
+                        texts.append(PyString::new(py, &text))?;
+                        errors.append(py.None())?;
+                        continue;
+                    }
+                    Ok(Err(error)) => error::of_template(py, &error),
+                    Err(unreadable) => unreadable.raise(py, ""),
+                };
+                texts.append(py.None())?;
+                errors.append(error.into_value(py))?;
+            }
+        }
+    }
+
+    /// Begins a render whose calls Python makes.
+    #[pyo3(signature = (variables, named, tools, noted = false))]
+    fn _begin(
+        &self,
+        py: Python<'_>,
+        variables: Option<Bound<'_, PyAny>>,
+        named: Option<Bound<'_, PyDict>>,
+        tools: &Bound<'_, PyDict>,
+        noted: bool,
+    ) -> PyResult<Rendering> {
+        let variables = value::variables(variables.as_ref(), named.as_ref(), Some(&self.memory));
+        let variables = variables.map_err(|error| error.raise(py, ""))?;
+        Ok(Rendering::new(self.begin(variables, tools, noted)?))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let text = self.text.bind(py).to_string_lossy();
+        let mut shown: String = text.chars().take(60).collect();
+        if shown.len() < text.len() {
+            shown.push('…');
+        }
+        let format = self.format.bind(py).to_string_lossy();
+        Ok(format!("<Template {format} {shown:?}>"))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, template) = (slf.py(), slf.get());
+        let make = py.import("quillet_engine._template")?.getattr("_make")?;
+        let options = template
+            .options
+            .as_ref()
+            .map(|options| options.clone_ref(py));
+        let made_of = (slf.get_type(), &template.text, &template.format, options);
+        Ok((make, made_of).into_pyobject(py)?.into_any())
+    }
+}
+
+impl Template {
+    fn begin(
+        &self,
+        variables: Map,
+        tools: &Bound<'_, PyDict>,
+        noted: bool,
+    ) -> PyResult<quillet::Rendering> {
+        let functions = tools::described(tools)?;
+        let mut template = self.inner.clone();
+        if !functions.is_empty() {
+            template = template.with_limits(self.with_tools);
+        }
+        Ok(if noted {
+            template.begin_segments(variables, functions)
+        } else {
+            template.begin(variables, functions)
+        })
+    }
+
+    fn rendered(&self, py: Python<'_>, given: Given<'_>, noted: bool) -> PyResult<Rendered> {
+        let tools = given.tools.unwrap_or_else(|| PyDict::new(py));
+        let mut rendering = self.begin(given.variables, &tools, noted)?;
+        let rendered = tools::run(py, &mut rendering, &tools)?;
+        tools::warn(py, &rendered)?;
+        Ok(rendered)
+    }
+}
+
+impl<'py> Given<'py> {
+    fn read(
+        py: Python<'py>,
+        variables: Option<Bound<'py, PyAny>>,
+        named: Option<Bound<'py, PyDict>>,
+        memory: &Memory,
+    ) -> PyResult<Self> {
+        let mut tools = None;
+        if let Some(named) = &named
+            && let Some(given) = named.get_item(pyo3::intern!(py, "tools"))?
+        {
+            tools = tools::functions(&given);
+            if tools.is_some() {
+                named.del_item(pyo3::intern!(py, "tools"))?;
+            }
+        }
+        let variables = value::variables(variables.as_ref(), named.as_ref(), Some(memory));
+        Ok(Given {
+            variables: variables.map_err(|error| error.raise(py, ""))?,
+            tools,
+        })
+    }
+}
+
+/// The exception of a render: what a handler of signals raised in it, or its own.
+fn raised(py: Python<'_>, error: &TemplateError) -> PyErr {
+    interrupt::taken().unwrap_or_else(|| error::of_template(py, error))
+}
+
+/// A piece of a text: its kind, the text, and where it comes from.
+pub(crate) type Segment = (&'static str, String, Option<String>);
+
+/// The pieces of a rendered text.
+pub(crate) fn segments(rendered: &Rendered) -> Vec<Segment> {
+    let segments = rendered.segments().into_iter();
+    segments
+        .map(|segment| (segment.kind.name(), segment.text, segment.source))
+        .collect()
+}
+
+/// The messages of a rendered text.
+pub(crate) fn messages<'py>(py: Python<'py>, rendered: &Rendered) -> PyResult<Bound<'py, PyList>> {
+    let messages = rendered.messages();
+    let messages = messages.map_err(|error| error::of_template(py, &error))?;
+    object::messages(py, &messages)
+}

@@ -1,0 +1,130 @@
+//! Errors as exceptions. Their classes are Python's (`quillet_engine/_errors.py`), so that they have
+//! the bases and attributes that a reader of Python expects.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyType};
+use quillet::TemplateError;
+use quillet_core::{Diagnostic, Position, Severity};
+
+static CLASSES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+/// A class of `_errors`.
+pub fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+    let module = CLASSES.get_or_try_init(py, || {
+        Ok::<_, PyErr>(py.import("quillet_engine._errors")?.unbind())
+    })?;
+    Ok(module.bind(py).getattr(name)?.cast_into::<PyType>()?)
+}
+
+/// What every exception says.
+pub struct Said<'a> {
+    /// Its class in `_errors`.
+    pub class: &'a str,
+    /// The stable code.
+    pub code: &'a str,
+    /// What is wrong, with its place.
+    pub message: &'a str,
+    /// The source that it is about; empty where none is.
+    pub source: &'a str,
+    /// The place in that source.
+    pub position: Option<Position>,
+    /// What mends it.
+    pub hint: Option<&'a str>,
+    /// Everything that was found.
+    pub diagnostics: &'a [Diagnostic],
+}
+
+impl Said<'_> {
+    /// The exception, or what went wrong while it was made.
+    pub fn raise(self, py: Python<'_>) -> PyErr {
+        match self.exception(py) {
+            Ok(error) | Err(error) => error,
+        }
+    }
+
+    fn exception(self, py: Python<'_>) -> PyResult<PyErr> {
+        let fields = PyDict::new(py);
+        fields.set_item("code", self.code)?;
+        fields.set_item("line", self.position.map(|place| place.line))?;
+        fields.set_item("column", self.position.map(|place| place.column))?;
+        fields.set_item("hint", self.hint)?;
+        fields.set_item("source", Some(self.source).filter(|name| !name.is_empty()))?;
+        fields.set_item("diagnostics", diagnostics(py, self.diagnostics)?)?;
+        let class = class(py, self.class)?;
+        let error = class.call((self.message,), Some(&fields))?;
+        Ok(PyErr::from_value(error))
+    }
+}
+
+/// The exception of a template that gives no text.
+pub fn of_template(py: Python<'_>, error: &TemplateError) -> PyErr {
+    let code = error.code();
+    let class = match code {
+        "render.missing_variable" => "UndefinedError",
+        "render.limit" | "render.timeout" | "template.limit" => "LimitError",
+        "template.missing" => "TemplateNotFound",
+        _ if code.starts_with("convert.") => "ConvertError",
+        _ if code.starts_with("render.") => "RenderError",
+        _ => "TemplateSyntaxError",
+    };
+    let hint = match error.hint() {
+        None if code == "render.unknown_function" => {
+            Some("give it among the tools: tools={name: f}")
+        }
+        hint => hint,
+    };
+    let message = error.to_string();
+    // The text of a finding ends in its hint, which the exception shows by itself.
+    let message = match error.hint() {
+        Some(hint) => message
+            .strip_suffix(&format!(" ({hint})"))
+            .unwrap_or(&message),
+        None => &message,
+    };
+    Said {
+        class,
+        code,
+        message,
+        source: error.source_name(),
+        position: error.position(),
+        hint,
+        diagnostics: error.diagnostics(),
+    }
+    .raise(py)
+}
+
+/// An option that is none.
+pub fn of_option(py: Python<'_>, message: &str, hint: &str) -> PyErr {
+    Said {
+        class: "OptionError",
+        code: "option.value",
+        message,
+        source: "",
+        position: None,
+        hint: Some(hint),
+        diagnostics: &[],
+    }
+    .raise(py)
+}
+
+/// Findings as a list of dictionaries.
+pub fn diagnostics<'py>(py: Python<'py>, found: &[Diagnostic]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for one in found {
+        let entry = PyDict::new(py);
+        entry.set_item("code", one.code)?;
+        let severity = match one.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        entry.set_item("severity", severity)?;
+        entry.set_item("message", &one.message)?;
+        entry.set_item("source", &one.source)?;
+        entry.set_item("line", one.position.map(|place| place.line))?;
+        entry.set_item("column", one.position.map(|place| place.column))?;
+        entry.set_item("hint", one.help.as_deref())?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}

@@ -1,0 +1,112 @@
+//! What can be asked of a template without rendering it.
+
+use quillet_core::{Diagnostic, nearest};
+use quillet_template::convert::{self, ConvertOptions, Converted, Language};
+use quillet_template::{CompileError, Source};
+
+use super::FORMATS;
+use super::error::TemplateError;
+use super::template::{NAME, Template, TemplateOptions};
+
+/// A format, by the names that it goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormatNames {
+    /// Its canonical name.
+    pub name: &'static str,
+    /// Other names that mean the same.
+    pub aliases: &'static [&'static str],
+}
+
+/// The formats that templates can be written in.
+///
+/// ```
+/// assert!(quillet::formats().iter().any(|format| format.name == "jinja"));
+/// ```
+#[must_use]
+pub fn formats() -> Vec<FormatNames> {
+    let formats = FORMATS.formats().iter();
+    let names = formats.map(|format| FormatNames {
+        name: format.name(),
+        aliases: format.aliases(),
+    });
+    names.collect()
+}
+
+/// Everything that is wrong with a template: what does not compile, else partials that it calls and
+/// that are not among the options'. Empty if nothing is.
+///
+/// ```
+/// use quillet::{TemplateOptions, check};
+///
+/// let found = check("jinja", "{% if x %}", &TemplateOptions::default());
+/// assert_eq!(found[0].code, "template.syntax");
+/// assert!(check("jinja", "{{ x }}", &TemplateOptions::default()).is_empty());
+/// ```
+#[must_use]
+pub fn check(format: &str, text: &str, options: &TemplateOptions) -> Vec<Diagnostic> {
+    let template = match Template::compile(format, text, options) {
+        Ok(template) => template,
+        Err(error) => return error.diagnostics().to_vec(),
+    };
+    let missing = template.references().templates.iter();
+    let given = || options.partials.iter().map(|(name, _)| name.as_str());
+    let missing = missing.map(|name| {
+        let message = format!("there is no partial {name:?}");
+        let found = Diagnostic::error("template.partial", template.name(), message);
+        match nearest(name, given()) {
+            Some(near) => found.help(format!("did you mean {near}?")),
+            None => found.help("give it among the partials"),
+        }
+    });
+    missing.collect()
+}
+
+/// A template in another format, where there is an exact counterpart.
+///
+/// ```
+/// use quillet::template::convert::ConvertOptions;
+///
+/// let go = quillet::convert("Hi {{ name }}", "jinja", "go", &ConvertOptions::default())?;
+/// assert_eq!(go.text, "Hi {{.name}}");
+/// # Ok::<(), quillet::TemplateError>(())
+/// ```
+///
+/// # Errors
+/// There is no such format or it cannot be converted, the template does not compile, or everything
+/// in it that has no exact counterpart.
+pub fn convert(
+    text: &str,
+    from: &str,
+    to: &str,
+    options: &ConvertOptions,
+) -> Result<Converted, TemplateError> {
+    let (from, to) = (language(from)?, language(to)?);
+    let converted = convert::convert(&Source::new(NAME, text), from, to, options);
+    converted.map_err(|diagnostics| {
+        let message = diagnostics.first().map(Diagnostic::to_string);
+        TemplateError::Compile(CompileError {
+            message: message.unwrap_or_default(),
+            diagnostics,
+        })
+    })
+}
+
+fn language(name: &str) -> Result<Language, TemplateError> {
+    let known = FORMATS.format(name).map(|format| format.name());
+    if let Some(language) = known.and_then(Language::of_name) {
+        return Ok(language);
+    }
+    let names = Language::ALL.map(Language::name);
+    let message = match known {
+        Some(name) => format!("templates of the format {name:?} cannot be converted"),
+        None => format!("template format {name:?} is not known"),
+    };
+    let found = Diagnostic::error("template.format", NAME, message);
+    Err(TemplateError::finding(match nearest(name, names) {
+        Some(near) if known.is_none() => found.help(format!("did you mean {near}?")),
+        _ => found.help(format!(
+            "formats that can be converted: {}",
+            names.join(", ")
+        )),
+    }))
+}

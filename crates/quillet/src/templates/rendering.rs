@@ -1,0 +1,420 @@
+//! A render whose calls somebody else makes.
+//!
+//! The render loop waits for futures. Here these are slots that the caller fills, and the loop is
+//! polled when the caller says so, with a waker that does nothing: so a program brings whatever runs
+//! its functions, an event loop of another language, say, and there is no runtime here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use quillet_core::{BoxFuture, Map, Value};
+use quillet_template::host::Instant;
+use quillet_template::{
+    Arguments, CallError, ErrorKind, Functions, Render, RenderError, render_polled,
+};
+
+use super::error::TemplateError;
+use super::rendered::{FailedCall, Rendered};
+use super::template::{Function, Template};
+
+type Outcome = Result<quillet_template::Rendered, Box<RenderError>>;
+
+/// A render that was begun, and says which calls it waits for.
+///
+/// ```
+/// use quillet::{Step, Template, Value};
+///
+/// let template = Template::new("jinja", "{{ upper(name) }} and {{ upper('bob') }}")?;
+/// let mut rendering = template.begin([("name", "ada")], vec!["upper".into()]);
+/// let rendered = loop {
+///     match rendering.step()? {
+///         Step::Done(rendered) => break rendered,
+///         // Both at once: neither needs the other. A program that can runs them side by side.
+///         Step::Waiting(calls) => {
+///             for call in calls {
+///                 let text = call.arguments.positional[0].as_str().unwrap_or_default();
+///                 rendering.answer(call.id, Ok(text.to_uppercase().into()));
+///             }
+///         }
+///     }
+/// };
+/// assert_eq!(rendered.text(), "ADA and BOB");
+/// # Ok::<(), quillet::TemplateError>(())
+/// ```
+///
+/// Dropping it ends the render; nobody waits for its calls then.
+pub struct Rendering {
+    /// `None` once the render has ended.
+    future: Option<BoxFuture<'static, Outcome>>,
+    desk: Arc<Desk>,
+    deadline: Option<Instant>,
+}
+
+/// How far a render has come.
+#[derive(Debug)]
+pub enum Step {
+    /// It has ended.
+    Done(Rendered),
+    /// It waits for calls. Here are those that were not handed out before, which may be none: then it
+    /// waits for one of the others.
+    Waiting(Vec<FunctionCall>),
+}
+
+/// A call that a render waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FunctionCall {
+    /// What [`Rendering::answer`] is told; unique within the render.
+    pub id: usize,
+    /// The function.
+    pub function: String,
+    /// What the template gives it.
+    pub arguments: Arguments,
+}
+
+impl Template {
+    /// Begins a render whose calls the caller makes, see [`Rendering`].
+    pub fn begin(&self, variables: impl Into<Map>, functions: Vec<Function>) -> Rendering {
+        Rendering::new(self, variables.into(), functions, false)
+    }
+
+    /// The same, which notes where the parts of the text come from, for [`Rendered::segments`].
+    pub fn begin_segments(&self, variables: impl Into<Map>, functions: Vec<Function>) -> Rendering {
+        Rendering::new(self, variables.into(), functions, true)
+    }
+}
+
+impl Rendering {
+    fn new(template: &Template, variables: Map, functions: Vec<Function>, noted: bool) -> Self {
+        let desk = Arc::new(Desk {
+            functions,
+            interrupt: template.interrupt,
+            calls: Mutex::default(),
+        });
+        let limits = template.limits;
+        Rendering {
+            deadline: Instant::now().checked_add(limits.time),
+            future: Some(Box::pin({
+                let (template, desk) = (template.clone(), Arc::clone(&desk));
+                async move {
+                    let work = Render {
+                        template: template.compiled.as_ref(),
+                        entries: &[&template.name],
+                        variables: &variables,
+                        functions: desk.as_ref(),
+                        limits: &limits,
+                    };
+                    render_polled(&work, noted).await
+                }
+            })),
+            desk,
+        }
+    }
+
+    /// Goes on as far as answers let it.
+    ///
+    /// # Errors
+    /// As [`Template::render`]. A render that has ended gives no more steps.
+    pub fn step(&mut self) -> Result<Step, TemplateError> {
+        let Some(future) = &mut self.future else {
+            let error = RenderError::new(ErrorKind::Execution, "the render has ended");
+            return Err(Box::new(error).into());
+        };
+        let mut context = Context::from_waker(Waker::noop());
+        let Poll::Ready(outcome) = future.as_mut().poll(&mut context) else {
+            return Ok(Step::Waiting(std::mem::take(&mut self.desk.calls().new)));
+        };
+        self.future = None;
+        let failed = std::mem::take(&mut self.desk.calls().failed);
+        Ok(Step::Done(Rendered {
+            inner: outcome?,
+            failed,
+        }))
+    }
+
+    /// What a call gave. An error is noted for [`Rendered::failed_calls`], and the function's default
+    /// stands in the text: a template that looks into it finds nothing, and the render goes on. An
+    /// answer that nobody waits for is dropped.
+    pub fn answer(&mut self, call: usize, answer: Result<Value, String>) {
+        self.desk.answer(call, answer);
+    }
+
+    /// Answers all calls that are waited for with the same error, such as that time is up.
+    pub fn fail_calls(&mut self, message: &str) {
+        let open: Vec<usize> = self.desk.calls().open.keys().copied().collect();
+        for call in open {
+            self.desk.answer(call, Err(message.to_owned()));
+        }
+    }
+
+    /// What is left of [`Limits::time`](quillet_template::Limits::time), in which all calls should
+    /// have been answered; zero when it is over.
+    #[must_use]
+    pub fn time_left(&self) -> Duration {
+        self.deadline.map_or(Duration::MAX, |deadline| {
+            deadline.saturating_duration_since(Instant::now())
+        })
+    }
+}
+
+impl fmt::Debug for Rendering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rendering")
+            .field("ended", &self.future.is_none())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where the render leaves its calls, and the caller the answers.
+#[derive(Debug)]
+struct Desk {
+    functions: Vec<Function>,
+    interrupt: Option<fn() -> bool>,
+    calls: Mutex<Calls>,
+}
+
+#[derive(Debug, Default)]
+struct Calls {
+    /// Calls so far, of which the next gets its number.
+    count: usize,
+    /// Those that were not handed out.
+    new: Vec<FunctionCall>,
+    /// Those without an answer that was taken.
+    open: BTreeMap<usize, Slot>,
+    failed: Vec<FailedCall>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// Index of the function.
+    function: usize,
+    answer: Option<Value>,
+    /// Who waits for the answer.
+    waker: Option<Waker>,
+}
+
+impl Desk {
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        self.functions
+            .iter()
+            .position(|function| function.name == name)
+    }
+
+    fn function(&self, name: &str) -> Option<&Function> {
+        self.functions.get(self.index(name)?)
+    }
+
+    /// Takes a call and gives its number.
+    fn open(&self, function: usize, name: &str, arguments: Arguments) -> usize {
+        let mut calls = self.calls();
+        let id = calls.count;
+        calls.count += 1;
+        calls.new.push(FunctionCall {
+            id,
+            function: name.to_owned(),
+            arguments,
+        });
+        let slot = Slot {
+            function,
+            ..Slot::default()
+        };
+        calls.open.insert(id, slot);
+        id
+    }
+
+    fn answer(&self, id: usize, answer: Result<Value, String>) {
+        let mut calls = self.calls();
+        let Some(slot) = calls.open.get_mut(&id).filter(|slot| slot.answer.is_none()) else {
+            return;
+        };
+        let function = self.functions.get(slot.function);
+        let waker = slot.waker.take();
+        match answer {
+            Ok(value) => slot.answer = Some(value),
+            Err(message) => {
+                let default = function.map(|function| function.default.clone());
+                slot.answer = Some(default.unwrap_or_default().standing_in());
+                let function = function.map(|function| function.name.clone());
+                calls.failed.push(FailedCall {
+                    function: function.unwrap_or_default(),
+                    message,
+                });
+            }
+        }
+        drop(calls);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn poll(&self, id: usize, context: &Context<'_>) -> Poll<Value> {
+        let mut calls = self.calls();
+        let Some(slot) = calls.open.get_mut(&id) else {
+            return Poll::Pending;
+        };
+        if let Some(value) = slot.answer.take() {
+            calls.open.remove(&id);
+            return Poll::Ready(value);
+        }
+        slot.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Functions for Desk {
+    fn contains(&self, name: &str) -> bool {
+        self.index(name).is_some()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let names = self.functions.iter();
+        names.map(|function| function.name.as_str()).collect()
+    }
+
+    fn idempotent(&self, name: &str) -> bool {
+        self.function(name)
+            .is_some_and(|function| function.idempotent)
+    }
+
+    fn parameters(&self, name: &str) -> Option<Vec<String>> {
+        self.function(name)?.parameters.clone()
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt.is_some_and(|interrupted| interrupted())
+    }
+
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Arguments,
+    ) -> BoxFuture<'a, Result<Value, CallError>> {
+        let Some(function) = self.index(name) else {
+            let error = CallError::new(format!("function {name} is not defined"));
+            return Box::pin(async move { Err(error) });
+        };
+        let id = self.open(function, name, arguments);
+        Box::pin(poll_fn(move |context| self.poll(id, context).map(Ok)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls(rendering: &mut Rendering) -> Vec<FunctionCall> {
+        match rendering.step().unwrap() {
+            Step::Waiting(calls) => calls,
+            Step::Done(rendered) => panic!("it is done: {}", rendered.text()),
+        }
+    }
+
+    fn text(rendering: &mut Rendering) -> String {
+        match rendering.step().unwrap() {
+            Step::Done(rendered) => rendered.into_text(),
+            Step::Waiting(calls) => panic!("it waits: {calls:?}"),
+        }
+    }
+
+    fn of(text: &str, functions: &[&str]) -> Rendering {
+        let template = Template::new("jinja", text).unwrap();
+        let functions = functions.iter().map(|name| Function::from(*name)).collect();
+        template.begin(Map::default(), functions)
+    }
+
+    #[test]
+    fn answers_may_come_in_any_order_and_the_rest_is_waited_for() {
+        let mut rendering = of("{{ f(1) }}{{ f(2) }}{{ f(3) }}", &["f"]);
+        let first = calls(&mut rendering);
+        assert_eq!(first.len(), 3);
+        for call in [2, 0] {
+            rendering.answer(first[call].id, Ok(Value::Int(call as i64)));
+            assert_eq!(calls(&mut rendering), []);
+        }
+        rendering.answer(first[1].id, Ok("x".into()));
+        assert_eq!(text(&mut rendering), "0x2");
+        assert!(rendering.step().is_err(), "it has ended");
+    }
+
+    #[test]
+    fn a_call_that_needs_another_comes_when_that_one_has_ended_and_others_still_run() {
+        let mut rendering = of("{{ slow() }}{{ b(a()) }}", &["slow", "a", "b"]);
+        let first = calls(&mut rendering);
+        let names = |calls: &[FunctionCall]| {
+            let names = calls.iter().map(|call| call.function.clone());
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(names(&first), ["slow", "a"]);
+        rendering.answer(first[1].id, Ok(Value::Int(7)));
+        let second = calls(&mut rendering);
+        assert_eq!(names(&second), ["b"]);
+        assert_eq!(second[0].arguments.positional, [Value::Int(7)]);
+        rendering.answer(second[0].id, Ok("B".into()));
+        assert_eq!(calls(&mut rendering), []);
+        rendering.answer(first[0].id, Ok("S".into()));
+        assert_eq!(text(&mut rendering), "SB");
+    }
+
+    #[test]
+    fn a_failed_call_leaves_its_default_and_is_reported() {
+        let template = Template::new("jinja", "[{{ f().city }}|{{ g() }}]").unwrap();
+        let g = Function {
+            default: "n/a".into(),
+            ..Function::from("g")
+        };
+        let mut rendering = template.begin(Map::default(), vec!["f".into(), g]);
+        assert_eq!(calls(&mut rendering).len(), 2);
+        rendering.fail_calls("no network");
+        let Step::Done(rendered) = rendering.step().unwrap() else {
+            panic!("all calls have an answer");
+        };
+        assert_eq!(rendered.text(), "[|n/a]");
+        let failed = rendered.failed_calls().iter();
+        let failed: Vec<_> = failed
+            .map(|call| (&*call.function, &*call.message))
+            .collect();
+        assert_eq!(failed, [("f", "no network"), ("g", "no network")]);
+    }
+
+    #[test]
+    fn answers_that_nobody_waits_for_are_dropped() {
+        let mut rendering = of("{{ f() }}", &["f"]);
+        let call = calls(&mut rendering).swap_remove(0);
+        rendering.answer(call.id + 1, Ok("other".into()));
+        rendering.answer(call.id, Ok("one".into()));
+        rendering.answer(call.id, Ok("two".into()));
+        assert_eq!(text(&mut rendering), "one");
+        rendering.answer(call.id, Err("late".into()));
+    }
+
+    #[test]
+    fn what_is_unknown_is_said_with_its_place() {
+        let mut rendering = of("a\n{{ weather('Oslo') }}", &["wether"]);
+        let error = rendering.step().unwrap_err();
+        assert_eq!(error.code(), "render.unknown_function");
+        let place = error.position().map(|place| (place.line, place.column));
+        assert_eq!(place, Some((2, 4)));
+        assert_eq!(error.hint(), Some("did you mean wether?"));
+    }
+
+    #[test]
+    fn the_limit_on_time_ends_what_nobody_answers() {
+        let limits = quillet_template::Limits {
+            time: Duration::ZERO,
+            ..quillet_template::Limits::default()
+        };
+        let template = Template::new("jinja", "{{ f() }}")
+            .unwrap()
+            .with_limits(limits);
+        let mut rendering = template.begin(Map::default(), vec!["f".into()]);
+        assert_eq!(rendering.time_left(), Duration::ZERO);
+        assert_eq!(rendering.step().unwrap_err().code(), "render.timeout");
+    }
+}

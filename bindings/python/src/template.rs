@@ -8,6 +8,7 @@ use quillet_core::Map;
 
 use crate::rendering::Rendering;
 use crate::{interrupt, options, tools};
+use quillet_python_values::memory::Memory;
 use quillet_python_values::{error, object, value};
 
 /// Rows that are rendered at once by `render_batch`.
@@ -18,6 +19,8 @@ const BATCH: usize = 1024;
 pub(crate) struct Template {
     inner: quillet::Template,
     with_tools: Limits,
+    /// Its last variables.
+    memory: Memory,
     /// What it was made of, to be made again in another process.
     text: Py<PyString>,
     format: Py<PyString>,
@@ -48,6 +51,7 @@ impl Template {
         Ok(Template {
             inner: inner.map_err(|error| error::of_template(py, &error))?,
             with_tools: read.with_tools,
+            memory: Memory::default(),
             text: text.unbind(),
             format: format.clone().unbind(),
             options: options.map(Bound::unbind),
@@ -111,7 +115,7 @@ impl Template {
         variables: Option<Bound<'py, PyAny>>,
         named: Option<Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyString>> {
-        let given = Given::read(py, variables, named)?;
+        let given = Given::read(py, variables, named, &self.memory)?;
         if given.tools.is_none() {
             let text = py.detach(|| self.inner.render(given.variables));
             let text = text.map_err(|error| raised(py, &error))?;
@@ -130,7 +134,7 @@ impl Template {
         variables: Option<Bound<'py, PyAny>>,
         named: Option<Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let given = Given::read(py, variables, named)?;
+        let given = Given::read(py, variables, named, &self.memory)?;
         messages(py, &self.rendered(py, given, false)?)
     }
 
@@ -141,7 +145,7 @@ impl Template {
         variables: Option<Bound<'py, PyAny>>,
         named: Option<Bound<'py, PyDict>>,
     ) -> PyResult<Vec<Segment>> {
-        let given = Given::read(py, variables, named)?;
+        let given = Given::read(py, variables, named, &self.memory)?;
         Ok(segments(&self.rendered(py, given, true)?))
     }
 
@@ -156,7 +160,7 @@ impl Template {
         loop {
             let mut batch = Vec::with_capacity(BATCH);
             for row in rows.by_ref().take(BATCH) {
-                batch.push(value::variables(Some(&row?), None));
+                batch.push(value::variables(Some(&row?), None, None));
             }
             if batch.is_empty() {
                 return Ok((texts, errors));
@@ -197,7 +201,7 @@ impl Template {
         tools: &Bound<'_, PyDict>,
         noted: bool,
     ) -> PyResult<Rendering> {
-        let variables = value::variables(variables.as_ref(), named.as_ref());
+        let variables = value::variables(variables.as_ref(), named.as_ref(), Some(&self.memory));
         let variables = variables.map_err(|error| error.raise(py, ""))?;
         Ok(Rendering::new(self.begin(variables, tools, noted)?))
     }
@@ -257,6 +261,7 @@ impl<'py> Given<'py> {
         py: Python<'py>,
         variables: Option<Bound<'py, PyAny>>,
         named: Option<Bound<'py, PyDict>>,
+        memory: &Memory,
     ) -> PyResult<Self> {
         let mut tools = None;
         if let Some(named) = &named
@@ -267,7 +272,7 @@ impl<'py> Given<'py> {
                 named.del_item(pyo3::intern!(py, "tools"))?;
             }
         }
-        let variables = value::variables(variables.as_ref(), named.as_ref());
+        let variables = value::variables(variables.as_ref(), named.as_ref(), Some(memory));
         Ok(Given {
             variables: variables.map_err(|error| error.raise(py, ""))?,
             tools,

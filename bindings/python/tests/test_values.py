@@ -7,8 +7,10 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import gc
 import sys
 import types
+import weakref
 
 import pytest
 
@@ -190,3 +192,79 @@ def test_a_variable_may_be_called_as_an_argument_is() -> None:
     assert template.render(**{**given, "tools": [1]}) == "11111[1]1"
     assert Template("{{ tools is none }}{{ tools }}").render(tools=None) == "TrueNone"
     assert Template("{{ tools }}").render(tools={}) == "{}"
+
+
+def test_what_changed_since_the_last_time_is_seen() -> None:
+    template = Template("{{ rows }}{{ table }}")
+    rows: list[object] = [{"n": i, "t": f"text {i}"} for i in range(5)]
+    table: dict[str, object] = {"a": [1, 2, 3], "b": {"c": 1, "d": 2, "e": 3}, "f": None}
+
+    def check() -> None:
+        for _ in range(3):
+            fresh = Template(template.text)
+            assert template.render(rows=rows, table=table) == fresh.render(rows=rows, table=table)
+
+    check()
+    changes = [
+        lambda: rows.append({"n": 5, "t": "more"}),
+        lambda: rows[0].update(n=-1),
+        lambda: rows[1].update(t="other"),
+        lambda: rows[2].pop("n"),
+        lambda: rows[2].update(n=1),
+        lambda: rows.pop(0),
+        lambda: rows.reverse(),
+        lambda: rows.insert(1, [1, [2, {"x": 1.5}]]),
+        lambda: rows[1][1].append(True),
+        lambda: table["a"].clear(),
+        lambda: table.pop("a"),
+        lambda: table.update(a=(1, [2])),
+        lambda: table["a"][1].append(3),
+        lambda: table.update({"b": "now a text"}),
+        lambda: table.update(big=2**62, small=-(2**62)),
+        lambda: rows.extend(Name(f"name {i}") for i in range(3)),
+        lambda: rows.clear(),
+        lambda: rows.extend({"n": i} for i in range(9)),
+    ]
+    for change in changes:
+        change()
+        check()
+    # Other values at the same places, more often than one is patient.
+    for number in range(30):
+        rows[:] = [{"n": number, "t": str(number)} for _ in range(9)]
+        check()
+
+
+def test_what_cannot_be_read_is_said_again_and_mended() -> None:
+    template = Template("{{ x|length }}")
+    items: list[object] = [1, 2, {"a": [3]}]
+    for _ in range(3):
+        assert template.render(x=items) == "3"
+    items[2]["a"].append(object())
+    for _ in range(3):
+        with pytest.raises(VariableError, match=r"^x\[2\]\.a\[1\]: "):
+            template.render(x=items)
+    items[2]["a"].pop()
+    for _ in range(3):
+        assert template.render(x=items) == "3"
+    items[1] = Hostile(lambda: items.append(1) if len(items) < 5 else None)
+    for _ in range(3):
+        assert template.render(x=items) in "345"
+
+
+def test_no_list_and_no_dict_is_kept_alive() -> None:
+    class Watched:
+        pass
+
+    template = Template("{{ x|length }}")
+    watched = Watched()
+    gone = weakref.ref(watched)
+    items = [["a"], ["b"], ["c"]]
+    for _ in range(4):
+        template.render(x=items)
+    references = sys.getrefcount(items[0])
+    assert references == 2
+    items.append(template)
+    items.append(watched)
+    del template, items, watched
+    gc.collect()
+    assert gone() is None

@@ -250,6 +250,8 @@ errors! {
     ModelTimeout "model.timeout" 502 Provider again "ask again, or raise model.first_byte_ms, model.idle_ms, model.total_ms" openai 504 SERVER "timeout" sql 503;
     /// The provider asks to slow down.
     ModelRateLimited "model.rate_limited" 502 Provider again "wait as long as `Retry-After` says" openai 429 REQUESTS "rate_limit_exceeded" sql 503;
+    /// The provider's or the model's rate is used up for longer than the request can wait.
+    ModelOverRate "model.over_rate" 429 Provider again "wait as long as `Retry-After` says, or raise model.requests_per_minute or model.tokens_per_minute" openai 429 REQUESTS "rate_limit_exceeded" sql 429;
     /// The account has nothing left.
     ModelQuota "model.quota" 502 Provider no "pay, or use another key" openai 429 QUOTA "insufficient_quota" sql 503;
     /// The provider has too much to do.

@@ -119,6 +119,7 @@ impl Host {
             databases: self.databases.served(),
             definitions: self.definitions.clone(),
             traces: self.traces.reader(),
+            rates: self.models.rates().cloned(),
             ..quillet_server::Services::from(self.prompts.clone())
         }
     }

@@ -8,6 +8,7 @@ use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::Definitions;
 use quillet_host::sql::DatabaseTools;
+use quillet_llm::RateLimits;
 use quillet_prompt::PromptService;
 
 use crate::aliases::Aliases;
@@ -40,6 +41,8 @@ pub(crate) struct App {
     pub(crate) hosts: Hosts,
     pub(crate) browsers: Browsers,
     pub(crate) rate: Option<RateLimiter>,
+    /// How often models are asked at most, if that is limited.
+    pub(crate) model_rates: Option<Arc<RateLimits>>,
     /// Where MCP clients come in.
     pub(crate) mcp: McpDoors,
     /// The OpenAPI document, once it was asked for.
@@ -75,6 +78,7 @@ impl App {
             service: services.prompts,
             definitions: services.definitions,
             agents: services.agents,
+            model_rates: services.rates,
             databases,
             traces: services.traces,
             metrics,

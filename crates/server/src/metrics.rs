@@ -7,7 +7,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use quillet_core::store::Health;
 use quillet_host::counters::{ByCode, Histogram, head, line};
+use quillet_llm::RateLimits;
 use quillet_prompt::{Counts, Usage};
 
 /// Statuses that are counted by themselves; the last place is for all others.
@@ -298,6 +300,50 @@ impl Metrics {
             line(out, name, "", value);
         }
     }
+}
+
+/// What happened to requests that the rates of models held up.
+pub(crate) fn write_rates(out: &mut String, rates: &RateLimits) {
+    let counts = rates.counts();
+    let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
+    for (name, kind, help, value) in [
+        (
+            "quillet_model_rate_waits_total",
+            "counter",
+            "Requests to models that waited for their turn.",
+            load(&counts.waited),
+        ),
+        (
+            "quillet_model_rate_refusals_total",
+            "counter",
+            "Requests to models that were refused, since their turn was too far away.",
+            load(&counts.refused),
+        ),
+        (
+            "quillet_model_rate_holds_total",
+            "counter",
+            "Times that a provider asked to wait, and all replicas did.",
+            load(&counts.held),
+        ),
+        (
+            "quillet_model_rates_shared",
+            "gauge",
+            "Whether the rates of models are kept where they should be, so with all replicas.",
+            u64::from(rates.buckets().health() == Health::Ready),
+        ),
+    ] {
+        head(out, name, kind, help);
+        line(out, name, "", value);
+    }
+    let name = "quillet_model_rate_wait_seconds_total";
+    head(
+        out,
+        name,
+        "counter",
+        "Time that requests to models waited for their turn.",
+    );
+    let seconds = load(&counts.waited_ms) as f64 / 1000.0;
+    line(out, name, "", seconds);
 }
 
 /// Counts of prompts and tools by name. Names are bounded by who counts.

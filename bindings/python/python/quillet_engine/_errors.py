@@ -101,9 +101,5 @@ class FileError(QuilletError):
     """A prompt file cannot be read."""
 
 
-class QueryError(QuilletError):
-    """A query does more than read, or reads what it may not."""
-
-
 class ToolWarning(UserWarning):
     """The call of a function failed, and its place in the text is empty."""

@@ -2,5 +2,6 @@
 
 pub mod error;
 mod keys;
+pub mod memory;
 pub mod object;
 pub mod value;

@@ -12,6 +12,7 @@ use quillet_core::{List, Map, Table, Value};
 
 use crate::error::Said;
 use crate::keys::Keys;
+use crate::memory::{self, Memory, Slot};
 
 /// Values in one set of variables. A list that holds another one ten times is read ten times, and
 /// such lists inside each other grow without end.
@@ -43,7 +44,7 @@ impl Unreadable {
     }
 
     /// The same, inside of a container.
-    fn inside(mut self, step: String) -> Self {
+    pub(crate) fn inside(mut self, step: String) -> Self {
         self.path.push(step);
         self
     }
@@ -80,19 +81,30 @@ impl Unreadable {
     }
 }
 
-type Read<T> = Result<T, Unreadable>;
+pub(crate) type Read<T> = Result<T, Unreadable>;
 
 /// Reads a value.
-pub fn read(value: &Bound<'_, PyAny>) -> Read<Value> {
+///
+/// # Errors
+/// It, or a value in it, is none of a template's.
+pub fn read(value: &Bound<'_, PyAny>) -> Result<Value, Unreadable> {
     with_reader(|reader| reader.value(value, 0))
 }
 
-/// The variables of a render: those of a mapping, and over them those given by name.
+/// The variables of a render: those of a mapping, and over them those given by name. `memory` is
+/// what the template was given last.
+///
+/// # Errors
+/// As [`read`].
 pub fn variables(
     mapping: Option<&Bound<'_, PyAny>>,
     named: Option<&Bound<'_, PyDict>>,
-) -> Read<Map> {
-    with_reader(|reader| reader.variables(mapping, named))
+    memory: Option<&Memory>,
+) -> Result<Map, Unreadable> {
+    with_reader(|reader| {
+        let mut memory = memory.filter(|_| !reader.careful).and_then(Memory::lock);
+        reader.variables(mapping, named, memory.as_deref_mut())
+    })
 }
 
 /// Reads without care, which runs no code of Python, so that nothing changes while it is read; and
@@ -104,7 +116,7 @@ fn with_reader<T>(read: impl Fn(&mut Reader) -> Read<T>) -> Read<T> {
     }
 }
 
-struct Reader {
+pub(crate) struct Reader {
     keys: Option<MutexGuard<'static, Keys>>,
     left: usize,
     /// Whether code of Python may run, so that what is read may change meanwhile.
@@ -124,15 +136,20 @@ impl Reader {
         &mut self,
         mapping: Option<&Bound<'_, PyAny>>,
         named: Option<&Bound<'_, PyDict>>,
+        mut memory: Option<&mut Vec<Slot>>,
     ) -> Read<Map> {
         let named = named.filter(|named| !named.is_empty());
         let Some(mapping) = mapping.filter(|mapping| !mapping.is_none()) else {
             return match named {
-                Some(named) => self.dict(named, 0),
+                Some(named) => self.root(named, memory),
                 None => Ok(Map::default()),
             };
         };
-        let Value::Map(first) = self.value(mapping, 0)? else {
+        let first = match mapping.cast_exact::<PyDict>() {
+            Ok(dict) => Value::Map(self.root(dict, memory.as_deref_mut())?),
+            Err(_) => self.value(mapping, 0)?,
+        };
+        let Value::Map(first) = first else {
             return Err(Unreadable::new(
                 format!(
                     "variables are a mapping of names to values, not {}",
@@ -145,11 +162,27 @@ impl Reader {
             return Ok(first);
         };
         let mut table = first.to_table();
-        table.extend(self.dict(named, 0)?.to_table());
+        table.extend(self.root(named, memory)?.to_table());
         Ok(Map::new(table))
     }
 
-    fn value(&mut self, value: &Bound<'_, PyAny>, depth: u32) -> Read<Value> {
+    /// The variables of a dict, of which some are known from the last time.
+    fn root(&mut self, dict: &Bound<'_, PyDict>, memory: Option<&mut Vec<Slot>>) -> Read<Map> {
+        let Some(memory) = memory else {
+            return self.dict(dict, 0);
+        };
+        self.enter(0, dict.len())?;
+        let mut table = Table::with_capacity_and_hasher(dict.len(), Default::default());
+        for (key, value) in dict.iter() {
+            let name = self.key(&key)?;
+            let read = memory::read(memory, self, &name, &value);
+            let value = read.map_err(|error| error.inside(step(&name)))?;
+            table.insert(name, value);
+        }
+        Ok(Map::new(table))
+    }
+
+    pub(crate) fn value(&mut self, value: &Bound<'_, PyAny>, depth: u32) -> Read<Value> {
         if let Ok(text) = value.cast_exact::<PyString>() {
             return Ok(Value::Str(self.text(text)?));
         }
@@ -244,7 +277,7 @@ impl Reader {
         Ok(Value::List(List::new(list)))
     }
 
-    fn dict(&mut self, dict: &Bound<'_, PyDict>, depth: u32) -> Read<Map> {
+    pub(crate) fn dict(&mut self, dict: &Bound<'_, PyDict>, depth: u32) -> Read<Map> {
         self.enter(depth, dict.len())?;
         let mut table = Table::with_capacity_and_hasher(dict.len(), Default::default());
         if !self.careful {
@@ -283,7 +316,7 @@ impl Reader {
         }
     }
 
-    fn key(&mut self, key: &Bound<'_, PyAny>) -> Read<Arc<str>> {
+    pub(crate) fn key(&mut self, key: &Bound<'_, PyAny>) -> Read<Arc<str>> {
         let Ok(key) = key.cast::<PyString>() else {
             return Err(Unreadable::new(
                 format!(
@@ -300,7 +333,7 @@ impl Reader {
     }
 
     /// Goes into a container of so many values.
-    fn enter(&mut self, depth: u32, count: usize) -> Read<()> {
+    pub(crate) fn enter(&mut self, depth: u32, count: usize) -> Read<()> {
         if depth >= MAX_DEPTH {
             return Err(Unreadable::new(
                 format!("values are nested deeper than {MAX_DEPTH} levels"),
@@ -352,7 +385,7 @@ fn type_of(value: &Bound<'_, PyAny>) -> String {
 }
 
 /// A step of a path: `.name`, or `["two words"]`.
-fn step(name: &str) -> String {
+pub(crate) fn step(name: &str) -> String {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     let mut step = String::new();
     let _ = if plain {

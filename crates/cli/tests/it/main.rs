@@ -30,6 +30,8 @@ mod missing;
 mod newcomers;
 mod openapi;
 mod pseudo_terminal;
+#[cfg(feature = "full")]
+mod rates;
 mod render;
 mod run;
 mod run_prompt;

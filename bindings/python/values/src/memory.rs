@@ -1,0 +1,240 @@
+//! What a template was given last.
+//!
+//! A conversation is given again and again with one message more, and tools are the same each time.
+//! What did not change is found by looking at it, which takes a tenth of making values of it anew:
+//! texts and numbers of Python never change, so the same object is the same value for as long as it is
+//! kept alive; lists and dicts may change, so what is in them is compared one by one. No list and no
+//! dict is kept alive, and nothing that could lead back to the template.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
+use quillet_core::{List, Map, Table, Value};
+
+use crate::value::{Read, Reader, step};
+
+/// Lists and dicts with fewer entries are not worth looking for.
+const LEAST: usize = 3;
+/// Larger values are not kept, in bytes: each template keeps its last ones.
+const LARGEST: usize = 1 << 20;
+/// After so many times that nothing was the same as before, a variable is no longer kept.
+const PATIENCE: u32 = 8;
+
+/// The last variables of one template.
+#[derive(Default)]
+pub struct Memory(Mutex<Vec<Slot>>);
+
+/// One variable.
+pub(crate) struct Slot {
+    name: Arc<str>,
+    /// Where the object stood that it was read from: only what is given twice is kept.
+    address: usize,
+    kept: Option<Node>,
+    misses: u32,
+}
+
+/// A value, and the objects that it was made of.
+struct Node {
+    value: Value,
+    of: Of,
+}
+
+enum Of {
+    /// An object that never changes.
+    Object(Py<PyAny>),
+    List(Vec<Node>),
+    Dict(Vec<(Py<PyString>, Arc<str>, Node)>),
+    /// Something that is read anew each time.
+    Other,
+}
+
+impl Memory {
+    /// The variables, unless another thread reads.
+    pub(crate) fn lock(&self) -> Option<MutexGuard<'_, Vec<Slot>>> {
+        self.0.try_lock().ok()
+    }
+}
+
+/// The value of a variable, with what is known of it from the last time.
+pub(crate) fn read(
+    slots: &mut Vec<Slot>,
+    reader: &mut Reader,
+    name: &Arc<str>,
+    object: &Bound<'_, PyAny>,
+) -> Read<Value> {
+    if !is_container(object) {
+        return reader.value(object, 1);
+    }
+    let address = object.as_ptr() as usize;
+    let Some(slot) = slots.iter_mut().find(|slot| slot.name == *name) else {
+        slots.push(Slot {
+            name: Arc::clone(name),
+            address,
+            kept: None,
+            misses: 0,
+        });
+        return reader.value(object, 1);
+    };
+    let is_same_place = std::mem::replace(&mut slot.address, address) == address;
+    if slot.misses >= PATIENCE || slot.kept.is_none() && !is_same_place {
+        return reader.value(object, 1);
+    }
+    let mut same = 0;
+    // Taken out: what fails halfway is not kept.
+    let node = match slot.kept.take() {
+        Some(mut node) => {
+            node.refresh(reader, object, 1, &mut same)?;
+            node
+        }
+        None => Node::new(reader, object, 1)?,
+    };
+    slot.misses = if same == 0 { slot.misses + 1 } else { 0 };
+    let value = node.value.clone();
+    if slot.misses < PATIENCE && value.weight() <= LARGEST {
+        slot.kept = Some(node);
+    }
+    Ok(value)
+}
+
+fn is_container(object: &Bound<'_, PyAny>) -> bool {
+    let length = match object.cast_exact::<PyList>() {
+        Ok(list) => list.len(),
+        Err(_) => object.cast_exact::<PyDict>().map_or(0, PyDictMethods::len),
+    };
+    length >= LEAST
+}
+
+impl Node {
+    fn new(reader: &mut Reader, object: &Bound<'_, PyAny>, depth: u32) -> Read<Self> {
+        let mut node = Node {
+            value: Value::Null,
+            of: Of::Other,
+        };
+        node.refresh(reader, object, depth, &mut 0)?;
+        Ok(node)
+    }
+
+    /// Makes it the value of an object; says whether it was another one. Counts the lists and dicts
+    /// that were the same.
+    fn refresh(
+        &mut self,
+        reader: &mut Reader,
+        object: &Bound<'_, PyAny>,
+        depth: u32,
+        same: &mut usize,
+    ) -> Read<bool> {
+        if let Of::Object(kept) = &self.of
+            && kept.is(object)
+        {
+            return Ok(false);
+        }
+        if let Ok(list) = object.cast_exact::<PyList>() {
+            return self.refresh_list(reader, list, depth, same);
+        }
+        if let Ok(dict) = object.cast_exact::<PyDict>() {
+            return self.refresh_dict(reader, dict, depth, same);
+        }
+        self.value = reader.value(object, depth)?;
+        self.of = if never_changes(object) {
+            Of::Object(object.clone().unbind())
+        } else {
+            Of::Other
+        };
+        Ok(true)
+    }
+
+    fn refresh_list(
+        &mut self,
+        reader: &mut Reader,
+        list: &Bound<'_, PyList>,
+        depth: u32,
+        same: &mut usize,
+    ) -> Read<bool> {
+        reader.enter(depth, list.len())?;
+        let is_list = matches!(self.of, Of::List(_));
+        if !is_list {
+            self.of = Of::List(Vec::with_capacity(list.len()));
+        }
+        let Of::List(items) = &mut self.of else {
+            return Ok(true);
+        };
+        let mut changed = !is_list || items.len() != list.len();
+        items.truncate(list.len());
+        for (index, object) in list.iter().enumerate() {
+            let inside = |error: crate::value::Unreadable| error.inside(format!("[{index}]"));
+            if let Some(item) = items.get_mut(index) {
+                let other = item.refresh(reader, &object, depth + 1, same);
+                changed |= other.map_err(inside)?;
+            } else {
+                items.push(Node::new(reader, &object, depth + 1).map_err(inside)?);
+            }
+        }
+        if changed {
+            let values = items.iter().map(|item| item.value.clone());
+            self.value = Value::List(List::new(values.collect()));
+        } else {
+            *same += 1;
+        }
+        Ok(changed)
+    }
+
+    fn refresh_dict(
+        &mut self,
+        reader: &mut Reader,
+        dict: &Bound<'_, PyDict>,
+        depth: u32,
+        same: &mut usize,
+    ) -> Read<bool> {
+        reader.enter(depth, dict.len())?;
+        let is_dict = matches!(self.of, Of::Dict(_));
+        if !is_dict {
+            self.of = Of::Dict(Vec::with_capacity(dict.len()));
+        }
+        let Of::Dict(entries) = &mut self.of else {
+            return Ok(true);
+        };
+        let mut changed = !is_dict || entries.len() != dict.len();
+        entries.truncate(dict.len());
+        for (index, (key, object)) in dict.iter().enumerate() {
+            if let Some((kept, name, entry)) = entries.get_mut(index)
+                && kept.is(&key)
+            {
+                let other = entry.refresh(reader, &object, depth + 1, same);
+                changed |= other.map_err(|error| error.inside(step(name)))?;
+                continue;
+            }
+            changed = true;
+            entries.truncate(index);
+            let name = reader.key(&key)?;
+            let entry = Node::new(reader, &object, depth + 1);
+            let entry = entry.map_err(|error| error.inside(step(&name)))?;
+            match key.cast_exact::<PyString>() {
+                Ok(key) => entries.push((key.clone().unbind(), name, entry)),
+                // A key of another type may change, and is looked at anew each time.
+                Err(_) => {
+                    self.of = Of::Other;
+                    self.value = Value::Map(reader.dict(dict, depth)?);
+                    return Ok(true);
+                }
+            }
+        }
+        if changed {
+            let values = entries.iter();
+            let values = values.map(|(_, name, entry)| (Arc::clone(name), entry.value.clone()));
+            self.value = Value::Map(Map::new(values.collect::<Table>()));
+        } else {
+            *same += 1;
+        }
+        Ok(changed)
+    }
+}
+
+/// Whether an object is the same value for as long as it lives, and leads to no other.
+fn never_changes(object: &Bound<'_, PyAny>) -> bool {
+    object.is_none()
+        || object.is_exact_instance_of::<PyString>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyFloat>()
+        || object.is_exact_instance_of::<PyBool>()
+}

@@ -63,6 +63,12 @@ const MAX_COMPARED_DEPTH = 4;
  */
 const A_LIST = Symbol('list');
 const AN_OBJECT = Symbol('object');
+/** What follows a beginning: its number, where it ends, and how much is in it. */
+const NUMBER = 1;
+const END = 2;
+const CONTAINERS = 3;
+const UNITS = 4;
+const HEAD = 5;
 
 /** The keys of an object up to one of them. */
 class Shape {
@@ -110,7 +116,7 @@ function createEncoder(native) {
   // Whether all objects inherit fields, which a loop over fields would meet.
   let polluted = false;
 
-  // The value at hand.
+  // The value at hand: its words and its text, and how much text it has with what is kept.
   let words = new Int32Array(4096);
   let count = 0;
   let text = '';
@@ -121,6 +127,8 @@ function createEncoder(native) {
   let leaves = null;
   let leaf = 0;
   let container = 0;
+  // Leaves that are known to be the same, from the beginning on.
+  let verified = 0;
 
   /** Whether a value is all that a template remembers, so that nothing has to cross. */
   function unchanged(value, memory) {
@@ -130,8 +138,12 @@ function createEncoder(native) {
     container = 0;
     active = true;
     polluted = inherited();
+    verified = 0;
     try {
-      return same(value) && leaf === memory.length;
+      if (same(value) && leaf === memory.length) return true;
+      // The last one that was looked at may be what differs.
+      verified = leaf - 1;
+      return false;
     } finally {
       active = false;
       leaves = null;
@@ -146,13 +158,14 @@ function createEncoder(native) {
   function encode(root, value, memory, use) {
     // A getter of the value, or its `toJSON`, may render something itself.
     const outer = active
-      ? { words, count, text, units, allUnits, trail, leaves, leaf, container }
+      ? { words, count, text, units, allUnits, trail, leaves, leaf, container, verified }
       : null;
     if (outer) {
       words = new Int32Array(256);
       trail = [];
       memory = null;
     }
+    if (memory === null) verified = 0;
     active = true;
     count = 0;
     text = '';
@@ -183,8 +196,9 @@ function createEncoder(native) {
     } finally {
       text = '';
       leaves = null;
+      verified = 0;
       if (outer) {
-        ({ words, count, text, units, allUnits, trail, leaves, leaf, container } = outer);
+        ({ words, count, text, units, allUnits, trail, leaves, leaf, container, verified } = outer);
       } else {
         active = false;
         if (words.length > 1 << 20) words = new Int32Array(4096);
@@ -249,6 +263,12 @@ function createEncoder(native) {
   }
 
   function remember(value) {
+    // A getter that gives another value than a moment ago: nothing is known any more.
+    if (leaf < verified && leaves[leaf] !== value) verified = 0;
+    put(value);
+  }
+
+  function put(value) {
     if (leaves === null) return;
     if (leaf < MAX_REMEMBERED) leaves[leaf++] = value;
     else leaves = null;
@@ -257,6 +277,7 @@ function createEncoder(native) {
   /** Whether a value is the one that is remembered here. Goes on behind it if so. */
   function same(value) {
     if (typeof value !== 'object' || value === null) {
+      if (typeof value === 'string') allUnits += value.length;
       return leaves[leaf++] === (value === undefined ? null : value);
     }
     return Array.isArray(value) ? sameList(value) : sameObject(value);
@@ -264,9 +285,14 @@ function createEncoder(native) {
 
   function sameList(list) {
     const { length } = list;
-    if (leaves[leaf] !== A_LIST || leaves[leaf + 1] !== container || leaves[leaf + 2] !== length)
+    if (
+      leaves[leaf] !== A_LIST ||
+      leaves[leaf + NUMBER] !== container ||
+      leaves[leaf + HEAD] !== length
+    ) {
       return false;
-    leaf += 3;
+    }
+    leaf += HEAD + 1;
     container++;
     for (let index = 0; index < length; index++) {
       if (!same(list[index])) return false;
@@ -276,10 +302,10 @@ function createEncoder(native) {
 
   function sameObject(object) {
     const shape = leaves[leaf];
-    if (!(shape instanceof Shape) || leaves[leaf + 1] !== container) return false;
+    if (!(shape instanceof Shape) || leaves[leaf + NUMBER] !== container) return false;
     const prototype = Object.getPrototypeOf(object);
     if ((prototype !== Object.prototype || polluted) && prototype !== null) return false;
-    leaf += 2;
+    leaf += HEAD;
     container++;
     const { keys } = shape;
     let index = 0;
@@ -293,14 +319,41 @@ function createEncoder(native) {
 
   /** Writes one word for a list or an object that is the same as before. */
   function kept(value, depth) {
-    if (leaves === null || depth === 1 || depth > MAX_COMPARED_DEPTH) return false;
-    const [startLeaf, startContainer] = [leaf, container];
-    if (same(value)) {
-      words[count++] = ((container - startContainer) << 3) | KEPT;
-      return true;
+    if (leaves === null || depth === 1) return false;
+    const [startLeaf, startContainer, startUnits] = [leaf, container, allUnits];
+    if (leaf < verified && leaves[leaf + NUMBER] !== container) verified = 0;
+    if (leaf < verified) {
+      // It was compared with all variables: it is the same, or holds what differs.
+      if (leaves[leaf + END] > verified) return false;
+      container += leaves[leaf + CONTAINERS];
+      allUnits += leaves[leaf + UNITS];
+      leaf = leaves[leaf + END];
+    } else if (depth > MAX_COMPARED_DEPTH || !same(value)) {
+      [leaf, container, allUnits] = [startLeaf, startContainer, startUnits];
+      return false;
     }
-    [leaf, container] = [startLeaf, startContainer];
-    return false;
+    words[count++] = ((container - startContainer) << 3) | KEPT;
+    return true;
+  }
+
+  /** Begins a list or an object; gives where its beginning is remembered. */
+  function beginning(mark) {
+    const start = leaf;
+    put(mark);
+    put(container++);
+    put(0);
+    put(0);
+    put(0);
+    return start;
+  }
+
+  /** Ends it; before it there were so many containers and units. */
+  function ending(start, mark, containers, allBefore) {
+    if (leaves === null) return;
+    leaves[start] = mark;
+    leaves[start + END] = leaf;
+    leaves[start + CONTAINERS] = container - containers;
+    leaves[start + UNITS] = allUnits - allBefore;
   }
 
   function writeNumber(value, depth) {
@@ -335,14 +388,15 @@ function createEncoder(native) {
   function writeList(list, depth) {
     enter(depth);
     const { length } = list;
+    const [containers, allBefore] = [container, allUnits];
+    const start = beginning(A_LIST);
     words[count++] = (length << 3) | LIST;
-    remember(A_LIST);
-    remember(container++);
     remember(length);
     for (let index = 0; index < length; index++) {
       trail[depth] = index;
       write(list[index], depth + 1);
     }
+    ending(start, A_LIST, containers, allBefore);
   }
 
   function writeObject(object, depth) {
@@ -352,9 +406,9 @@ function createEncoder(native) {
       writeUnusual(object, depth);
       return;
     }
-    const [startCount, startText, startUnits, startLeaf] = [count++, text, units, leaf];
-    remember(undefined);
-    remember(container++);
+    const [startCount, startText, startUnits] = [count++, text, units];
+    const [containers, allBefore] = [container, allUnits];
+    const start = beginning(undefined);
     let shape = shapes;
     // All of them are its own: this is quicker than to ask for a list of keys.
     for (const key in object) {
@@ -364,6 +418,7 @@ function createEncoder(native) {
       if (shape === undefined) {
         [count, text, units] = [startCount, startText, startUnits];
         leaves = null;
+        verified = 0;
         writeFields(Object.entries(object), depth);
         return;
       }
@@ -372,7 +427,7 @@ function createEncoder(native) {
     }
     if (shape.number < 0) nameShape(shape);
     words[startCount] = (shape.number << 3) | SHAPED;
-    if (leaves !== null) leaves[startLeaf] = shape;
+    ending(start, shape, containers, allBefore);
   }
 
   function addShape(shape, key) {
@@ -390,9 +445,8 @@ function createEncoder(native) {
 
   /** An object whose keys are written out: one of a class, or with very many keys. */
   function writeFields(entries, depth) {
-    const start = count++;
-    remember(AN_OBJECT);
-    container++;
+    const [startCount, containers, allBefore] = [count++, container, allUnits];
+    const start = beginning(AN_OBJECT);
     let fields = 0;
     for (const [key, value] of entries) {
       if (value === undefined) continue;
@@ -407,7 +461,8 @@ function createEncoder(native) {
       trail[depth] = key;
       write(value, depth + 1);
     }
-    words[start] = (fields << 3) | OBJECT;
+    words[startCount] = (fields << 3) | OBJECT;
+    ending(start, AN_OBJECT, containers, allBefore);
   }
 
   /**
@@ -464,7 +519,7 @@ function createEncoder(native) {
   function tooLarge() {
     return refused(
       'value.size',
-      `${trail[0]} are too large`,
+      `${trail[0]}: more than ${MAX_WORDS} values or ${MAX_UNITS} characters`,
       'an object that others hold counts each time',
     );
   }

@@ -178,6 +178,11 @@ const CHOICES = {
 function readOptions(text, options) {
   isText('the template', text);
   knownKeys('options', options, OPTIONS);
+  const keys = Object.keys(options);
+  if (keys.length === 0) return { format: 'jinja', compile: '{}' };
+  if (keys.length === 1 && typeof options.format === 'string') {
+    return { format: options.format, compile: '{}' };
+  }
   const {
     format = 'jinja',
     partials = {},

@@ -5,16 +5,17 @@
 //! Templates and renders are known by number: an object of Node's own for each would be looked up and
 //! checked on every call, which costs more than a small render.
 
+#![expect(
+    clippy::too_many_arguments,
+    reason = "an object of them would cost more than the call"
+)]
+
 use std::cell::RefCell;
 
-use mimalloc::MiMalloc;
 use napi::bindgen_prelude::*;
 use napi::{Env, JsString, JsValue, check_status, sys};
 use napi_derive::napi;
 use quillet_bridge::{Encoded, Refusal, Wanted, World};
-
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Units of text for which the buffer is kept between calls.
 const KEPT_UNITS: usize = 128 << 10;
@@ -51,13 +52,17 @@ pub fn forget_shapes(encoder: u32) {
 /// See [`World::compile`].
 #[napi(catch_unwind)]
 pub fn compile(env: &Env, format: String, text: String, options: String) -> Result<Unknown<'_>> {
-    number(env, world(|world| world.compile(&format, &text, &options)))
+    let compiled = world(|world| world.compile(&format, &text, &options));
+    if let Ok(template) = compiled {
+        weigh(env, world(|world| world.weight(template)) as i64)?;
+    }
+    number(env, compiled)
 }
 
 /// See [`World::release`].
 #[napi(catch_unwind)]
-pub fn release(template: u32) {
-    world(|world| world.release(template));
+pub fn release(env: &Env, template: u32) -> Result<()> {
+    weigh(env, -(world(|world| world.release(template)) as i64))
 }
 
 /// See [`World::variables`].
@@ -74,10 +79,6 @@ pub fn functions(env: &Env, template: u32) -> Result<Unknown<'_>> {
 
 /// See [`World::render`]. Of `words` there are `count`, and of the string `units`.
 #[napi(catch_unwind)]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "an object of them would cost more than the call"
-)]
 pub fn render<'e>(
     env: &'e Env,
     template: u32,
@@ -138,7 +139,6 @@ pub fn segments<'e>(
 
 /// See [`World::begin`].
 #[napi(catch_unwind)]
-#[expect(clippy::too_many_arguments, reason = "as above")]
 pub fn begin<'e>(
     env: &'e Env,
     template: u32,
@@ -169,7 +169,6 @@ pub fn step(env: &Env, rendering: u32) -> Result<Unknown<'_>> {
 
 /// See [`World::give`].
 #[napi(catch_unwind)]
-#[expect(clippy::too_many_arguments, reason = "as above")]
 pub fn give<'e>(
     env: &'e Env,
     rendering: u32,
@@ -281,6 +280,12 @@ fn copy(string: JsString<'_>, units: usize, buffer: &mut Vec<u16>) -> Result<()>
     }
     buffer.truncate(units);
     Ok(())
+}
+
+/// Tells the collector of garbage what it does not see: else it lets templates wait until its own
+/// memory is full of numbers.
+fn weigh(env: &Env, bytes: i64) -> Result<()> {
+    env.adjust_external_memory(bytes).map(|_| ())
 }
 
 type Outcome<T> = std::result::Result<T, Refusal>;

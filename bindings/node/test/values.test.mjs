@@ -248,6 +248,33 @@ test('what did not change since the last render is told from what did', () => {
   }
 });
 
+test('a getter that gives something else each time is read as it comes', () => {
+  const random = generator(3);
+  const makers = [
+    () => 'a',
+    () => 'bb',
+    () => [{ a: 1 }, { a: 'x' }],
+    () => [{ a: 1 }],
+    () => ({ b: [] }),
+    () => 7,
+  ];
+  const value = {
+    first: { a: 1 },
+    get moody() {
+      return pick(random, makers)();
+    },
+    list: [{ a: 1 }, { a: 'x' }, { a: 'x', b: [1] }],
+    last: 0,
+  };
+  const tail = '"list": [{"a": 1}, {"a": "x"}, {"a": "x", "b": [1]}], "last": ';
+  for (let turn = 0; turn < 2000; turn++) {
+    value.last = turn % 3;
+    const printed = text(value);
+    assert.ok(printed.startsWith('{"first": {"a": 1}, "moody": '), printed);
+    assert.ok(printed.endsWith(`, ${tail}${turn % 3}}`), printed);
+  }
+});
+
 test('objects of very many kinds, and with very many keys, pass', () => {
   for (let round = 0; round < 3; round++) {
     const kinds = Array.from({ length: 3000 }, (_, index) => ({

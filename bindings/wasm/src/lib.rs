@@ -116,7 +116,9 @@ pub extern "C" fn compile() -> i32 {
 /// See [`World::release`].
 #[unsafe(no_mangle)]
 pub extern "C" fn release(template: u32) {
-    EXCHANGE.with_borrow_mut(|exchange| exchange.world.release(template));
+    EXCHANGE.with_borrow_mut(|exchange| {
+        exchange.world.release(template);
+    });
 }
 
 /// See [`World::variables`].

@@ -404,6 +404,10 @@ pub(crate) struct Check {
     /// Look for scripts that scripts name here, too, as `quillet run` does.
     #[arg(short = 'I', long = "search", value_name = "DIR")]
     pub(crate) search: Vec<PathBuf>,
+    /// Of prompts in a store, look at the version of this label in place of the one that readers
+    /// get; `latest` is what was written last.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) label: Option<String>,
     /// Print the findings as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -19,6 +19,7 @@ mod databases;
 mod endings;
 mod explain;
 mod failure;
+mod labelled;
 mod overlay;
 mod prompt_target;
 mod report;

@@ -135,7 +135,7 @@ errors! {
     /// The body is larger than it may be.
     RequestTooLarge "request.too_large" 413 _ no "send less, or raise server.body_bytes (agent.body_bytes)";
     /// The body is encoded.
-    RequestEncoding "request.encoding" 415 _ no "send it without Content-Encoding";
+    RequestEncoding "request.encoding" 415 _ no "send it as gzip, or without Content-Encoding";
     /// The headers are larger than 64 KiB.
     RequestHeaders "request.headers" 431 _ no "send fewer or shorter headers";
     /// There is no such route.
@@ -145,7 +145,7 @@ errors! {
     /// There is no token.
     AuthMissing "auth.missing" 401 _ no "send `Authorization: Bearer TOKEN`";
     /// The token is not one of this service's.
-    AuthRefused "auth.refused" 401 _ no "send one of server.tokens";
+    AuthRefused "auth.refused" 401 _ no "send a token of server.tokens, or the secret of a table `[server.token.NAME]`";
     /// The token does not have the right that this needs.
     AuthForbidden "auth.forbidden" 403 Refused no "use a token that has the right for that id";
     /// A page of another origin asks.
@@ -171,7 +171,7 @@ errors! {
     /// The port cannot be opened.
     ServerBind "server.bind" _ Failure again "stop what listens there, or set server.listen";
     /// Others could call without a token.
-    ServerOpen "server.open" _ Usage no "set server.tokens, or listen on 127.0.0.1";
+    ServerOpen "server.open" _ Usage no "set server.tokens or `[server.token.NAME]`, or listen on 127.0.0.1";
     /// The prefix is no path.
     ServerPrefix "server.prefix" _ Usage no "set server.prefix to `/NAME`";
     /// An entry of `server.hosts` is no name.
@@ -250,6 +250,8 @@ errors! {
     ModelTimeout "model.timeout" 502 Provider again "ask again, or raise model.first_byte_ms, model.idle_ms, model.total_ms" openai 504 SERVER "timeout" sql 503;
     /// The provider asks to slow down.
     ModelRateLimited "model.rate_limited" 502 Provider again "wait as long as `Retry-After` says" openai 429 REQUESTS "rate_limit_exceeded" sql 503;
+    /// The provider's or the model's rate is used up for longer than the request can wait.
+    ModelOverRate "model.over_rate" 429 Provider again "wait as long as `Retry-After` says, or raise model.requests_per_minute or model.tokens_per_minute" openai 429 REQUESTS "rate_limit_exceeded" sql 429;
     /// The account has nothing left.
     ModelQuota "model.quota" 502 Provider no "pay, or use another key" openai 429 QUOTA "insufficient_quota" sql 503;
     /// The provider has too much to do.
@@ -453,7 +455,7 @@ errors! {
     /// The form cannot hold the rows.
     SqlExport "sql.export" 400 Failure no "take another form, or change the query";
     /// Clients may not change connections here.
-    SqlFixed "sql.fixed" 403 _ no "set server.tokens, or server.change_databases";
+    SqlFixed "sql.fixed" 403 _ no "set server.tokens or `[server.token.NAME]`, or server.change_databases";
     /// No databases are set up in this server.
     SqlOff "sql.off" 503 _ no "start it with a store";
 }

@@ -25,6 +25,7 @@ pub mod history;
 pub mod json;
 pub mod knowledge;
 pub mod message;
+pub mod rates;
 pub mod runs;
 pub mod session;
 pub mod sse;

@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::BoxFuture;
+use crate::store::StoreError;
+
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
@@ -71,6 +74,16 @@ impl TraceSink for Vec<Arc<dyn TraceSink>> {
     fn record(&self, trace: Arc<Trace>) {
         self.iter().for_each(|sink| sink.record(trace.clone()));
     }
+}
+
+/// Traces that were kept, for whoever asks for one. What was sent in several parts is one trace.
+pub trait TraceReader: Send + Sync + fmt::Debug {
+    /// The trace of this id, if anything of it was kept.
+    fn trace<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>>;
+
+    /// The trace that the span of this id is in; the latest of several.
+    fn trace_of_span<'a>(&'a self, id: &'a str)
+    -> BoxFuture<'a, Result<Option<Trace>, StoreError>>;
 }
 
 /// Collects the spans of one run. Copies share one collection; the trace goes to

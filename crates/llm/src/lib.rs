@@ -1,6 +1,6 @@
 //! Language models behind [`quillet_core::chat::ChatModel`]: one client
 //! ([`Provider`]) for every wire ([`Protocol`]), a policy of retries around any
-//! model ([`Retry`]) and a model without a network ([`Mock`]).
+//! model ([`Retry`]), rates that replicas keep together ([`RateLimits`]) and a model without a network ([`Mock`]).
 //!
 //! This crate knows no history and runs no tools; it turns one request into one
 //! stream of events and says why where it cannot.
@@ -39,6 +39,7 @@ pub mod models;
 mod passed;
 mod protocol;
 mod provider;
+mod rate;
 mod reading;
 mod record;
 mod retry;
@@ -56,6 +57,7 @@ pub use protocol::{
     ReasoningEcho, Refusal, TokenField, read_wire,
 };
 pub use provider::{Provider, ProviderConfig, Timeouts};
+pub use rate::{Rate, RateLimits};
 pub use record::{Pace, Record, Replay};
 pub use retry::{Retry, RetryNotice, RetryPolicy};
 

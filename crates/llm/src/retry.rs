@@ -129,7 +129,9 @@ impl Retry {
                 Err(error) => error,
             };
             let asked = error.retry_after.unwrap_or_default();
-            if !error.kind.retryable() || asked > self.policy.most_wait {
+            // Who was over the rate has waited as long as it may.
+            let may_pass = error.kind.retryable() && error.kind != ModelErrorKind::OverRate;
+            if !may_pass || asked > self.policy.most_wait {
                 return Err(tried(error, index + 1));
             }
             let wait = asked.max(self.drawn(*wait));
@@ -207,7 +209,7 @@ impl ChatModel for Retry {
 }
 
 /// A model that takes a request in its words takes it again.
-fn lost() -> ModelError {
+pub(crate) fn lost() -> ModelError {
     let cause = "the model took the request once and not again";
     ModelError::new(ModelErrorKind::Protocol, cause)
 }

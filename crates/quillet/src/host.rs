@@ -118,6 +118,8 @@ impl Host {
             agents: Some(self.agents.clone()),
             databases: self.databases.served(),
             definitions: self.definitions.clone(),
+            traces: self.traces.reader(),
+            rates: self.models.rates().cloned(),
             ..quillet_server::Services::from(self.prompts.clone())
         }
     }

@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use quillet_core::store::Health;
+use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::Definitions;
 use quillet_host::sql::DatabaseTools;
+use quillet_llm::RateLimits;
 use quillet_prompt::PromptService;
 
 use crate::aliases::Aliases;
@@ -30,6 +32,8 @@ pub(crate) struct App {
     pub(crate) agents: Option<Arc<AgentService>>,
     /// Databases, if they are set up.
     pub(crate) databases: Option<DatabaseTools>,
+    /// Traces that can be read, if any are kept.
+    pub(crate) traces: Option<Arc<dyn TraceReader>>,
     /// Other names of prompts.
     pub(crate) aliases: Aliases,
     pub(crate) metrics: Metrics,
@@ -37,6 +41,8 @@ pub(crate) struct App {
     pub(crate) hosts: Hosts,
     pub(crate) browsers: Browsers,
     pub(crate) rate: Option<RateLimiter>,
+    /// How often models are asked at most, if that is limited.
+    pub(crate) model_rates: Option<Arc<RateLimits>>,
     /// Where MCP clients come in.
     pub(crate) mcp: McpDoors,
     /// The OpenAPI document, once it was asked for.
@@ -72,7 +78,9 @@ impl App {
             service: services.prompts,
             definitions: services.definitions,
             agents: services.agents,
+            model_rates: services.rates,
             databases,
+            traces: services.traces,
             metrics,
             openapi: OnceLock::new(),
             describe,

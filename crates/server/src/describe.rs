@@ -227,7 +227,10 @@ fn common(config: &ServerConfig, is_open: bool, has_body: bool) -> Vec<(u16, &'s
             "A name or a page that this server does not answer to; a right that is missing",
         ),
         (405, "The path takes another method; Allow names it"),
-        (415, "The body is encoded (Content-Encoding)"),
+        (
+            415,
+            "The body is encoded in another way than gzip (Content-Encoding)",
+        ),
         (431, "The headers are larger than 64 KiB"),
     ];
     if !is_open {

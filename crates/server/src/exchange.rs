@@ -196,7 +196,7 @@ impl Call {
             _ if rights.are_all() => Ok(()),
             Needs::Entry => Ok(()),
             Needs::Any(right) if rights.has_somewhere(right) => Ok(()),
-            Needs::Any(right) => Err(self.forbidden(right, "any definition")),
+            Needs::Any(right) => Err(self.forbidden(right, "any definition").await),
             Needs::Of([right @ (Right::Read | Right::Render)], kind) => {
                 self.may(*right, kind, name).await
             }
@@ -233,18 +233,18 @@ impl Call {
     ///
     /// # Errors
     /// `auth.forbidden`.
-    pub(crate) fn may_everywhere(&self, right: Right) -> Result<(), ApiError> {
+    pub(crate) async fn may_everywhere(&self, right: Right) -> Result<(), ApiError> {
         if self.rights().has_everywhere(right) {
             return Ok(());
         }
-        Err(self.forbidden(right, "every definition"))
+        Err(self.forbidden(right, "every definition").await)
     }
 
-    fn forbidden(&self, right: Right, what: &str) -> ApiError {
-        let (who, _) = self.app.auth.known(self.client);
-        let right = right.name();
-        let message = format!("{who} does not have the right {right} for {what}");
-        problem(ErrorCode::AuthForbidden, message)
+    async fn forbidden(&self, right: Right, what: &str) -> ApiError {
+        let asked = self.app.metrics.name_of(self.exchange.route());
+        let definitions = &self.app.definitions;
+        let told = definitions.forbid(&self.actor(), right, what, asked).await;
+        problem(ErrorCode::AuthForbidden, told)
     }
 
     /// What whoever asks may do.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::header::CONNECTION;
+use axum::http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -24,6 +24,7 @@ use crate::direct::Entry;
 use crate::error::{ApiError, problem};
 use crate::exchange::{Call, Exchange, REQUEST_ID};
 use crate::health;
+use crate::inflate::inflated;
 use crate::rate::Client;
 
 /// Answers one request. Dropping the future ends everything done for it.
@@ -45,6 +46,7 @@ pub(crate) async fn answer(
     // both and does not tell; such a connection must not be used again, since a
     // proxy before us may have read the request the other way.
     let close = head.has_transfer_encoding || app.is_stopping();
+    let is_gzip = head.is_gzip();
     let is_logged = if app.config.access_log {
         tracing::enabled!(tracing::Level::INFO)
     } else {
@@ -59,6 +61,13 @@ pub(crate) async fn answer(
     let exchange = Arc::new(exchange.by(client, peer.ip()));
     let mut response = match admitted {
         Err(refusal) => *refusal,
+        Ok(_) if is_gzip => {
+            let mut request = request.map(inflated);
+            request.headers_mut().remove(CONTENT_ENCODING);
+            request.headers_mut().remove(CONTENT_LENGTH);
+            request.extensions_mut().insert(exchange.clone());
+            caught(entry.router.call(request)).await
+        }
         // The routes that are asked most go around axum's router, which boxes a service, two
         // futures and the body of each request.
         Ok(_) => match entry.direct.find(request.method(), request.uri().path()) {
@@ -190,16 +199,27 @@ impl<'a> Head<'a> {
             return Err(problem(ErrorCode::RequestHeaders, message));
         }
         match self.encoding {
-            Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
+            Some(encoding) if !self.is_gzip() && !is_called(encoding, &["identity"]) => {
                 let encoding = String::from_utf8_lossy(encoding.as_bytes());
                 let message =
                     format!("the body is encoded as {encoding:?}, which is not read here");
                 Err(problem(ErrorCode::RequestEncoding, message)
-                    .hint("send it as it is, without Content-Encoding"))
+                    .hint("send it as gzip, or as it is, without Content-Encoding"))
             }
             _ => Ok(()),
         }
     }
+
+    /// Whether the body comes as gzip, by either of its names (RFC 9110, 8.4.1.3).
+    fn is_gzip(&self) -> bool {
+        let gzip = |encoding| is_called(encoding, &["gzip", "x-gzip"]);
+        self.encoding.is_some_and(gzip)
+    }
+}
+
+fn is_called(value: &HeaderValue, names: &[&str]) -> bool {
+    let is = |name: &&str| value.as_bytes().eq_ignore_ascii_case(name.as_bytes());
+    names.iter().any(is)
 }
 
 fn admit(app: &App, peer: SocketAddr, request: &Request<Incoming>) -> Result<Client, ApiError> {

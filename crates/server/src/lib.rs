@@ -42,6 +42,7 @@ mod gate;
 mod given;
 mod health;
 mod host;
+mod inflate;
 mod mcp;
 mod mcp_doors;
 mod metrics;

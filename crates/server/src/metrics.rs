@@ -7,7 +7,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use quillet_core::store::Health;
 use quillet_host::counters::{ByCode, Histogram, head, line};
+use quillet_llm::RateLimits;
 use quillet_prompt::{Counts, Usage};
 
 /// Statuses that are counted by themselves; the last place is for all others.
@@ -18,6 +20,8 @@ const STATUSES: [u16; 16] = [
 /// One route's counts.
 #[derive(Debug)]
 pub(crate) struct RouteMetrics {
+    /// Method and path.
+    name: String,
     labels: String,
     statuses: [AtomicU64; STATUSES.len()],
     latency: Histogram,
@@ -26,6 +30,7 @@ pub(crate) struct RouteMetrics {
 impl RouteMetrics {
     fn new(method: &str, path: &str) -> Self {
         RouteMetrics {
+            name: format!("{method} {path}"),
             labels: format!("method=\"{method}\",route=\"{path}\""),
             statuses: Default::default(),
             latency: Histogram::default(),
@@ -96,6 +101,11 @@ impl Metrics {
     /// Time since the start.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// Method and path of a route; empty of none.
+    pub(crate) fn name_of(&self, route: usize) -> &str {
+        self.routes.get(route).map_or("", |route| &route.name)
     }
 
     /// Counts one answer. A route of `usize::MAX` means that none took it.
@@ -290,6 +300,50 @@ impl Metrics {
             line(out, name, "", value);
         }
     }
+}
+
+/// What happened to requests that the rates of models held up.
+pub(crate) fn write_rates(out: &mut String, rates: &RateLimits) {
+    let counts = rates.counts();
+    let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
+    for (name, kind, help, value) in [
+        (
+            "quillet_model_rate_waits_total",
+            "counter",
+            "Requests to models that waited for their turn.",
+            load(&counts.waited),
+        ),
+        (
+            "quillet_model_rate_refusals_total",
+            "counter",
+            "Requests to models that were refused, since their turn was too far away.",
+            load(&counts.refused),
+        ),
+        (
+            "quillet_model_rate_holds_total",
+            "counter",
+            "Times that a provider asked to wait, and all replicas did.",
+            load(&counts.held),
+        ),
+        (
+            "quillet_model_rates_shared",
+            "gauge",
+            "Whether the rates of models are kept where they should be, so with all replicas.",
+            u64::from(rates.buckets().health() == Health::Ready),
+        ),
+    ] {
+        head(out, name, kind, help);
+        line(out, name, "", value);
+    }
+    let name = "quillet_model_rate_wait_seconds_total";
+    head(
+        out,
+        name,
+        "counter",
+        "Time that requests to models waited for their turn.",
+    );
+    let seconds = load(&counts.waited_ms) as f64 / 1000.0;
+    line(out, name, "", seconds);
 }
 
 /// Counts of prompts and tools by name. Names are bounded by who counts.

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::{DefinitionOptions, Definitions};
 use quillet_host::sql::Databases;
+use quillet_llm::RateLimits;
 use quillet_prompt::PromptService;
 
 /// The services behind a server. Made of a prompt service alone, it has no agents and no databases.
@@ -18,6 +20,10 @@ pub struct Services {
     pub agents: Option<Arc<AgentService>>,
     /// Databases behind `/api/v1/dbs`, if they are set up.
     pub databases: Option<Databases>,
+    /// Traces that can be read, if any are kept. Where they go to is a part of the agents.
+    pub traces: Option<Arc<dyn TraceReader>>,
+    /// How often models are asked at most, for `/metrics`, if that is limited.
+    pub rates: Option<Arc<RateLimits>>,
 }
 
 impl From<Arc<PromptService>> for Services {
@@ -27,6 +33,8 @@ impl From<Arc<PromptService>> for Services {
             prompts,
             agents: None,
             databases: None,
+            traces: None,
+            rates: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Where prompts, shared variables and tools are stored, conversations, and what is learned about
-//! databases, and what replicas share about runs: in memory, in a watched folder, in Redis.
-//! [`open`] makes a store of definitions from an address, [`open_sessions`], [`open_runs`] and
-//! [`open_archive`] the others.
+//! databases, and what replicas share about runs and rates: in memory, in a watched folder, in Redis.
+//! [`open`] makes a store of definitions from an address, [`open_sessions`], [`open_runs`],
+//! [`open_rates`] and [`open_archive`] the others.
 //!
 //! This crate alone knows how bytes are stored. It does not know what they mean: it hands out JSON
 //! texts under typed keys and says when one has changed.
@@ -33,6 +33,7 @@ mod knowledge;
 mod memory;
 mod open;
 mod options;
+mod rates;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(not(feature = "redis"))]
@@ -50,8 +51,11 @@ pub use folder::{FolderStore, entry_of_file, folders};
 pub use ids::MAX_ID_BYTES;
 pub use knowledge::{Imported, KnowledgeOptions, SqliteKnowledge};
 pub use memory::MemoryStore;
-pub use open::{open, open_archive, open_knowledge, open_runs, open_sessions, open_traces};
+pub use open::{
+    open, open_archive, open_knowledge, open_rates, open_runs, open_sessions, open_traces,
+};
 pub use options::StoreOptions;
+pub use rates::MemoryRates;
 #[cfg(feature = "redis")]
 pub use redis::{DEFAULT_PREFIX, RedisArchive, RedisRuns, RedisSessions, RedisStore};
 pub use runs::{MemoryRuns, RunOptions};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use quillet_core::archive::Archive;
 use quillet_core::knowledge::Embedder;
+use quillet_core::rates::Rates;
 use quillet_core::runs::Runs;
 use quillet_core::session::Sessions;
 use quillet_core::store::{Store, StoreError};
@@ -13,6 +14,7 @@ use crate::archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
 use crate::folder::FolderStore;
 use crate::knowledge::{KnowledgeOptions, SqliteKnowledge};
 use crate::memory::MemoryStore;
+use crate::rates::MemoryRates;
 use crate::runs::{MemoryRuns, RunOptions};
 use crate::sessions::{MemorySessions, SessionOptions, SqliteSessions};
 use crate::sqlite::SqliteStore;
@@ -96,6 +98,18 @@ pub async fn open_runs(
     match address.parse::<Address>()? {
         Address::Redis(address) => redis::runs(&address, store, options),
         _ => Ok(Arc::new(MemoryRuns::new(options.clone()))),
+    }
+}
+
+/// Opens the buckets from which requests to models are drawn, at an address of the same forms. Only
+/// Redis is shared; the others are of this process. Connects with the first request.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_rates(address: &str, store: &StoreOptions) -> Result<Arc<dyn Rates>, StoreError> {
+    match address.parse::<Address>()? {
+        Address::Redis(address) => redis::rates(&address, store),
+        _ => Ok(Arc::new(MemoryRates::new())),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use quillet_core::archive::Archive;
 use quillet_core::build::Missing;
+use quillet_core::rates::Rates;
 use quillet_core::runs::Runs;
 use quillet_core::session::Sessions;
 use quillet_core::store::{Store, StoreError};
@@ -42,5 +43,9 @@ pub(crate) fn runs(
     _: &StoreOptions,
     _: &RunOptions,
 ) -> Result<Arc<dyn Runs>, StoreError> {
+    Err(REDIS.into())
+}
+
+pub(crate) fn rates(_: &RedisAddress, _: &StoreOptions) -> Result<Arc<dyn Rates>, StoreError> {
     Err(REDIS.into())
 }

@@ -3,14 +3,15 @@
 //! Recording never waits: a trace is left to the file's own thread, and dropped and
 //! counted where too many wait already.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use quillet_core::clock;
 use quillet_core::store::{StoreError, StoreErrorKind};
-use quillet_core::trace::{Span, SpanKind, Trace, TraceSink};
+use quillet_core::trace::{Span, SpanKind, Trace, TraceReader, TraceSink};
+use quillet_core::{BoxFuture, clock};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};
 use serde::Serialize;
@@ -19,7 +20,8 @@ use crate::sqlite::{Database, Part};
 
 static PART: Part = Part {
     name: "traces",
-    steps: &["
+    steps: &[
+        "
         CREATE TABLE traces (
             number INTEGER PRIMARY KEY AUTOINCREMENT,
             id TEXT NOT NULL,
@@ -33,7 +35,12 @@ static PART: Part = Part {
             spans INTEGER NOT NULL,
             body TEXT NOT NULL) STRICT;
         CREATE INDEX traces_id ON traces (id);
-        CREATE INDEX traces_started ON traces (started_us);"],
+        CREATE INDEX traces_started ON traces (started_us);",
+        "
+        CREATE TABLE trace_spans (
+            id TEXT NOT NULL, trace INTEGER NOT NULL, PRIMARY KEY (id, trace))
+            STRICT, WITHOUT ROWID;",
+    ],
 };
 
 /// Traces after which the oldest are looked for.
@@ -210,6 +217,25 @@ impl TraceSink for TraceStore {
     }
 }
 
+impl TraceReader for TraceStore {
+    fn trace<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>> {
+        let (id, most) = (id.to_owned(), self.options.max_trace_bytes);
+        Box::pin(self.database.run(move |file| whole(file, &id, most)))
+    }
+
+    fn trace_of_span<'a>(
+        &'a self,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Trace>, StoreError>> {
+        let (id, most) = (id.to_owned(), self.options.max_trace_bytes);
+        let look = move |file: &mut Connection| match trace_of(file, &id)? {
+            Some(trace) => whole(file, &trace, most),
+            None => Ok(None),
+        };
+        Box::pin(self.database.run(look))
+    }
+}
+
 /// Whether it was small enough to be written.
 fn write(
     file: &Connection,
@@ -227,7 +253,8 @@ fn write(
         return Ok(false);
     };
     let error = trace.spans.iter().find_map(|span| span.error.as_deref());
-    file.execute(
+    let change = file.unchecked_transaction()?;
+    change.execute(
         "INSERT INTO traces (id, started_us, duration_us, name, model, input_tokens,
          output_tokens, error, spans, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         params![
@@ -243,6 +270,13 @@ fn write(
             body
         ],
     )?;
+    let number = change.last_insert_rowid();
+    let mut row = change.prepare("INSERT OR IGNORE INTO trace_spans VALUES (?1, ?2)")?;
+    for span in &trace.spans {
+        row.execute(params![span.id, number])?;
+    }
+    drop(row);
+    change.commit()?;
     if counts.written.fetch_add(1, Ordering::Relaxed) % PRUNE_EVERY == PRUNE_EVERY - 1 {
         prune(file, options)?;
     }
@@ -276,6 +310,8 @@ fn prune(file: &Connection, options: &TraceOptions) -> rusqlite::Result<()> {
     let many = "DELETE FROM traces WHERE number <=
                 (SELECT number FROM traces ORDER BY number DESC LIMIT 1 OFFSET ?1)";
     file.execute(many, [signed(options.max_traces)])?;
+    let alone = "DELETE FROM trace_spans WHERE trace NOT IN (SELECT number FROM traces)";
+    file.execute(alone, [])?;
     Ok(())
 }
 
@@ -315,9 +351,40 @@ fn ids(file: &Connection, prefix: &str) -> rusqlite::Result<Vec<String>> {
 
 fn body(file: &Connection, id: &str) -> rusqlite::Result<Option<Trace>> {
     let latest = "SELECT body FROM traces WHERE id = ?1 ORDER BY number DESC LIMIT 1";
-    let trace = |row: &Row<'_>| {
-        let wrong = |error| Error::FromSqlConversionFailure(0, Type::Text, Box::new(error));
-        serde_json::from_str(row.get_ref(0)?.as_str()?).map_err(wrong)
-    };
-    file.query_row(latest, [id], trace).optional()
+    file.query_row(latest, [id], trace_in).optional()
+}
+
+fn trace_in(row: &Row<'_>) -> rusqlite::Result<Trace> {
+    let wrong = |error| Error::FromSqlConversionFailure(0, Type::Text, Box::new(error));
+    serde_json::from_str(row.get_ref(0)?.as_str()?).map_err(wrong)
+}
+
+/// All that was recorded under an id, put together: of a span that came twice the later one. Of
+/// what is longer than a trace may be, the latest parts.
+fn whole(file: &Connection, id: &str, most: usize) -> rusqlite::Result<Option<Trace>> {
+    let mut parts = file.prepare("SELECT body FROM traces WHERE id = ?1 ORDER BY number DESC")?;
+    let mut rows = parts.query([id])?;
+    let (mut spans, mut bytes) = (BTreeMap::new(), 0);
+    while let Some(row) = rows.next()? {
+        bytes += row.get_ref(0)?.as_str()?.len();
+        if bytes > most {
+            break;
+        }
+        for span in trace_in(row)?.spans {
+            spans.entry(span.id.clone()).or_insert(span);
+        }
+    }
+    let mut spans: Vec<Span> = spans.into_values().collect();
+    spans.sort_by_key(|span| (span.parent.is_some(), span.started_us));
+    Ok((!spans.is_empty()).then(|| Trace {
+        id: id.to_owned(),
+        spans,
+    }))
+}
+
+/// The id of the latest trace that a span is in.
+fn trace_of(file: &Connection, span: &str) -> rusqlite::Result<Option<String>> {
+    let latest = "SELECT traces.id FROM trace_spans JOIN traces ON number = trace
+                  WHERE trace_spans.id = ?1 ORDER BY trace DESC LIMIT 1";
+    file.query_row(latest, [span], |row| row.get(0)).optional()
 }

@@ -50,8 +50,6 @@ mod timer;
 #[cfg(not(feature = "timer"))]
 #[path = "timer_missing.rs"]
 mod timer;
-#[cfg(all(test, feature = "timer"))]
-mod timer_missing;
 
 pub use call::{Arguments, CallError, Functions, NoFunctions};
 pub use error::{CompileError, ErrorKind, RenderError};

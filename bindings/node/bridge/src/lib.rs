@@ -22,6 +22,10 @@ use self::slots::Slots;
 /// Bytes for which the buffer is kept between calls.
 const KEPT_BYTES: usize = 128 << 10;
 
+/// What a compiled template takes besides its sources, and how many times these.
+const COMPILED_BYTES: usize = 2048;
+const COMPILED_FACTOR: usize = 8;
+
 /// What one thread holds. A number means nothing in another one's.
 #[derive(Debug, Default)]
 pub struct World {
@@ -39,6 +43,8 @@ struct Compiled {
     patience: Option<Duration>,
     /// Parts of its last variables.
     kept: Kept,
+    /// See [`World::weight`].
+    weight: usize,
 }
 
 #[derive(Debug)]
@@ -113,18 +119,28 @@ impl World {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn compile(&mut self, format: &str, text: &str, options: &str) -> Result<u32, Refusal> {
+        let length = options.len();
         let options: CompileOptions = read(options)?;
         let patience = options.patience();
         Ok(self.templates.add(Compiled {
             template: Template::compile(format, text, &options.read())?,
             patience,
             kept: Kept::default(),
+            weight: COMPILED_BYTES + COMPILED_FACTOR * (text.len() + length),
         }))
     }
 
-    /// Lets a template go.
-    pub fn release(&mut self, template: u32) {
-        self.templates.take(template);
+    /// Lets a template go, and gives its weight.
+    pub fn release(&mut self, template: u32) -> usize {
+        let compiled = self.templates.take(template);
+        compiled.map_or(0, |compiled| compiled.weight)
+    }
+
+    /// Bytes that a template takes, about: what a collector of garbage should count, which sees a
+    /// number only.
+    pub fn weight(&mut self, template: u32) -> usize {
+        let compiled = self.templates.get(template);
+        compiled.map_or(0, |compiled| compiled.weight)
     }
 
     /// Names of the variables that a template reads, as JSON.

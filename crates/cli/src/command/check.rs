@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use quillet::parts;
 use quillet::settings::{self, Settings};
+use quillet_core::history::LATEST;
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Diagnostic, Exit, json};
 use quillet_llm::models::today;
@@ -20,6 +21,7 @@ use crate::beside;
 use crate::endings;
 use crate::explain::Texts;
 use crate::failure::Failure;
+use crate::labelled;
 use crate::overlay::Overlay;
 use crate::report::{self, Finding};
 use crate::script_file;
@@ -43,6 +45,8 @@ struct Names {
 struct Findings {
     found: Vec<Finding>,
     looked_at: usize,
+    /// Whether labels say which versions were looked at.
+    has_labels: bool,
     /// The day by which a model ends soon.
     today: Date,
 }
@@ -56,6 +60,9 @@ pub(crate) async fn run(args: &Check, config: &Settings) -> Result<(), Failure> 
     let errors = findings.found.iter().filter(|finding| finding.is_error());
     let errors = errors.count();
     if !args.json {
+        if findings.has_labels {
+            terminal::note(&which(args.label.as_deref()));
+        }
         terminal::note(&summary(&findings, errors));
     }
     match errors {
@@ -84,7 +91,7 @@ async fn look_at_all(args: &Check, config: &Settings) -> Result<Findings, Failur
         ..Findings::default()
     };
     if args.paths.is_empty() {
-        let store = parts::store(config).await?;
+        let store = findings.seen(parts::store(config).await?, args).await?;
         look(&mut findings, config, store, None, skill_folder(config)).await?;
     }
     let mut loose = Vec::new();
@@ -98,6 +105,7 @@ async fn look_at_all(args: &Check, config: &Settings) -> Result<Findings, Failur
         if is_store(path) {
             let url = format!("dir:{}", path.display());
             let store = quillet_store::open(&url, &StoreOptions::default()).await?;
+            let store = findings.seen(store, args).await?;
             let folder = path.join("skills");
             let own = folder.is_dir().then_some(folder.as_path());
             let known = own.or(skill_folder(config));
@@ -128,6 +136,17 @@ async fn look_at_all(args: &Check, config: &Settings) -> Result<Findings, Failur
         check_loose(&mut findings, args, config, &loose).await?;
     }
     Ok(findings)
+}
+
+/// Which versions were looked at.
+fn which(label: Option<&str>) -> String {
+    match label {
+        None => "of prompts with labels the version that readers get was looked at: production, else the newest; --label latest looks at what was written last".to_owned(),
+        Some(LATEST) => "of prompts the newest version was looked at".to_owned(),
+        Some(label) => format!(
+            "of prompts with the label {label} that version was looked at, of others the one that readers get"
+        ),
+    }
 }
 
 fn summary(findings: &Findings, errors: usize) -> String {
@@ -363,6 +382,19 @@ fn counts<T>(definition: &Definition<T>, names: Option<&Names>) -> bool {
 }
 
 impl Findings {
+    /// The store as those see it who name the label that was asked for.
+    async fn seen(
+        &mut self,
+        store: Arc<dyn Store>,
+        args: &Check,
+    ) -> Result<Arc<dyn Store>, Failure> {
+        self.has_labels |= labelled::has_any(&*store).await?;
+        match &args.label {
+            Some(label) => labelled::by(store, label).await,
+            None => Ok(store),
+        }
+    }
+
     /// What is wrong in a partial is found in each prompt that calls it, and reported once.
     fn extend(&mut self, more: Vec<Finding>) {
         for finding in more {

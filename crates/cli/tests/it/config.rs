@@ -19,6 +19,7 @@ fn flags_beat_the_environment_beats_the_project_beats_the_user() {
         ("QUILLET_LISTEN", "127.0.0.1:3"),
         ("OPENAI_API_KEY", "sk-canary"),
         ("REDIS_URL", "redis://u:canary@h:1"),
+        ("QUILLET_REQUESTS_PER_MINUTE", "openai=500,gpt-5.4=60"),
     ];
     let done = place.run_with(&["config", "show", "--origin"], "", &env);
     assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{done:?}");
@@ -30,6 +31,7 @@ fn flags_beat_the_environment_beats_the_project_beats_the_user() {
         format!("body_bytes = 5  # {}:4", user.display()),
         format!("json = true  # {}:6", user.display()),
         "time_ms = 500  # default".to_owned(),
+        "requests_per_minute = { \"openai\" = 500, \"gpt-5.4\" = 60 }  # environment QUILLET_REQUESTS_PER_MINUTE".to_owned(),
         "api_key = \"[secret]\"  # environment OPENAI_API_KEY".to_owned(),
         "url = \"redis://[secret]@h:1\"  # environment REDIS_URL".to_owned(),
     ] {

@@ -20,6 +20,7 @@ mod js_worker;
 mod keys;
 #[cfg(feature = "redis")]
 mod killed;
+mod langfuse_traces;
 mod layout;
 mod lsp;
 mod markdown;
@@ -29,6 +30,8 @@ mod missing;
 mod newcomers;
 mod openapi;
 mod pseudo_terminal;
+#[cfg(feature = "full")]
+mod rates;
 mod render;
 mod run;
 mod run_prompt;

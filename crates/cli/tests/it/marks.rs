@@ -1,8 +1,8 @@
 //! Ids with marks at every way in: the same version speaks wherever one is named.
 
 use quillet_core::history::Content;
-use quillet_fake_provider::{FakeProvider, Script, Turn};
-use serde_json::json;
+use quillet_fake_provider::{Asked, FakeProvider, Script, Turn};
+use serde_json::{Value, json};
 
 use crate::Place;
 use crate::ask::{borrowed, reach};
@@ -21,10 +21,6 @@ fn place() -> Place {
         ("1/prompts/greet/hello.json", &definition("one")),
         ("2/prompts/greet/hello.json", &definition("two")),
         ("3/prompts/greet/hello.json", &definition("three")),
-        (
-            "3/agents/helper.json",
-            r#"{"model": "gpt-4o", "prompt": "greet.hello@1", "variables": {"name": "Ada"}}"#,
-        ),
     ]);
     let store = ["--store", "sqlite:s.db"];
     let run = |args: &[&str]| {
@@ -70,7 +66,7 @@ fn renders(id: &str) -> Vec<(String, String)> {
     let body = json!({ "variables": variables }).to_string();
     // An id in a path is encoded as a client would.
     let path = id.replace(':', "%3A");
-    let mcp = |params: serde_json::Value| {
+    let mcp = |params: Value| {
         json!({"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": params}).to_string()
     };
     let inline = format!("{{{{template {id:?} .}}}}");
@@ -97,13 +93,72 @@ fn renders(id: &str) -> Vec<(String, String)> {
     all
 }
 
+/// Definitions of others that name the version: an agent whose instructions it is, and a script
+/// that calls it.
+fn callers(number: usize, id: &str) -> [(String, String); 2] {
+    let agent = json!({"model": "gpt-4o", "prompt": id, "variables": {"name": "Ada"}});
+    let script = format!("- -> prompt/{id}(name=\"Ada\")\n");
+    [
+        (format!("4/agents/a{number}.json"), agent.to_string()),
+        (format!("4/prompts/s{number}.ai.yaml"), script),
+    ]
+}
+
+/// Answers, after a call of the tool that it is offered, if it is offered one.
+fn answer(asked: &Asked) -> Turn {
+    let body = asked.json();
+    let has_result = body.to_string().contains(r#""role":"tool""#);
+    match body["tools"][0]["function"]["name"].as_str() {
+        Some(name) if !has_result => Turn::call(name, [r#"{"name": "Ada"}"#]),
+        _ => Turn::text(["Good day!"]),
+    }
+}
+
+/// Ways in that have an agent or a script use the version, which are told of one that is not there
+/// in ways of their own.
+fn uses(number: usize, id: &str) -> Vec<(String, String)> {
+    let question = json!([{"role": "user", "content": "Hi"}]);
+    let tool = json!({
+        "model_config": {"model_id": "gpt-4o", "model": "openai"},
+        "input": {"text": "Hi"},
+        "tools": {"builtin": {format!("prompt/{id}"): {}}},
+    });
+    vec![
+        ("/v1/response".to_owned(), tool.to_string()),
+        (
+            "/v1/chat/completions".to_owned(),
+            json!({"model": format!("agent/a{number}"), "messages": question}).to_string(),
+        ),
+        (
+            format!("/api/chat/prompts/s{number}"),
+            json!({"model": "gpt-4o"}).to_string(),
+        ),
+    ]
+}
+
 /// Ways in that send the text to a model.
 fn chats(id: &str) -> Vec<(String, String)> {
     let variables = json!({ "name": "Ada" });
     let path = id.replace(':', "%3A");
     let model = format!("prompt/{id}");
     let own = json!({"model": "gpt-4o", "variables": variables});
+    let (base, mark) = id.split_once('@').unwrap_or((id, ""));
+    let mut named = json!({"id": base, "variables": variables});
+    let mut beside = json!({"model": "gpt-4o", "prompt_id": base, "prompt_variables": variables});
+    if !mark.is_empty() {
+        named["version"] = mark.into();
+        beside["prompt_label"] = mark.into();
+    }
     vec![
+        (
+            "/v1/responses".to_owned(),
+            json!({"model": "gpt-4o", "prompt": named}).to_string(),
+        ),
+        ("/v1/chat/completions".to_owned(), beside.to_string()),
+        (
+            "/v1/chat/completions".to_owned(),
+            json!({"model": "gpt-4o", "prompt_id": id, "prompt_variables": variables}).to_string(),
+        ),
         (format!("/api/chat/prompts/{path}"), own.to_string()),
         (format!("/api/prompts/{path}/chat"), own.to_string()),
         (
@@ -119,18 +174,32 @@ fn chats(id: &str) -> Vec<(String, String)> {
 
 #[test]
 fn every_way_in_gives_the_version_that_a_mark_names() {
-    let provider = FakeProvider::start(Script::turns([Turn::text(["Good day!"])]));
-    let place = place();
+    let provider = FakeProvider::start(Script::function(answer));
+    let all = marks().into_iter().enumerate();
+    let files = all.flat_map(|(number, (mark, _))| callers(number, &format!("greet.hello{mark}")));
+    let files: Vec<(String, String)> = files.collect();
+    let borrowed_files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    let place = place().with(&borrowed_files);
+    let pushed = place.run(&["push", "4", "--broken", "--store", "sqlite:s.db"]);
+    assert_eq!(pushed.code, Some(0), "{pushed:?}");
     let env = reach(&provider);
     let args = ["--store", "sqlite:s.db", "--model", "gpt-4o"];
     let server = Running::start_with(&place, &args, &borrowed(&env));
-    for (mark, word) in marks() {
+    for (number, (mark, word)) in marks().into_iter().enumerate() {
         let id = format!("greet.hello{mark}");
         let is_here = |found: &str, at: &str| match word {
             Some(word) => {
                 assert!(found.contains(&format!("{word} Ada")), "{at} {id}\n{found}");
             }
-            None => assert!(!found.contains("Ada"), "{at} {id}\n{found}"),
+            None => {
+                for word in ["one", "two", "three"] {
+                    let text = format!("{word} Ada");
+                    assert!(!found.contains(&text), "{at} {id}\n{found}");
+                }
+            }
         };
         for (path, body) in renders(&id) {
             let answer = post(&server.address, &path, &body);
@@ -140,18 +209,27 @@ fn every_way_in_gives_the_version_that_a_mark_names() {
                 assert!(answer.contains("did you mean"), "{path} {id}\n{answer}");
             }
         }
-        for (path, body) in chats(&id) {
+        // What is asked of the model for a request, and what the client is told.
+        let ask = |path: &str, body: &str| {
             let before = provider.requests().len();
-            let answer = post(&server.address, &path, &body);
-            let asked = &provider.requests()[before..];
-            let sent: String = asked
+            let answer = post(&server.address, path, body);
+            let asked = provider.requests();
+            let sent = asked[before..]
                 .iter()
-                .map(|asked| String::from_utf8_lossy(&asked.body).into_owned())
-                .collect();
+                .map(|asked| String::from_utf8_lossy(&asked.body).into_owned());
+            (sent.collect::<String>(), answer)
+        };
+        for (path, body) in chats(&id) {
+            let (sent, answer) = ask(&path, &body);
             is_here(&sent, &path);
             if word.is_none() {
                 assert!(answer.starts_with("HTTP/1.1 404"), "{path} {id}\n{answer}");
             }
+        }
+        for (path, body) in uses(number, &id) {
+            let (sent, answer) = ask(&path, &body);
+            // A script's answer is what it called.
+            is_here(&format!("{sent}{answer}"), &format!("{path} {body}"));
         }
         let done = place.run(&["render", &id, "-D", "name=Ada", "--store", "sqlite:s.db"]);
         is_here(&done.out, "render");

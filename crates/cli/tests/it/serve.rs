@@ -55,11 +55,26 @@ impl Running {
     }
 
     pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> String {
+        self.send(method, path, &[], body)
+    }
+
+    /// The same with more headers.
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
+        let more: String = headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}\r\n"))
+            .collect();
         let length = body.len();
         write!(
             stream,
-            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\n{more}content-length: {length}\r\n\r\n{body}",
             self.address
         )
         .unwrap();

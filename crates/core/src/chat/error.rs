@@ -14,6 +14,9 @@ pub enum ModelErrorKind {
     Timeout,
     /// The provider asks to slow down (its 429).
     RateLimited,
+    /// This server's own rate for the provider or the model is used up, or the provider's 429 asks
+    /// for a longer wait than the request has.
+    OverRate,
     /// The account has nothing left: waiting does not help.
     Quota,
     /// The provider has too much to do (529, 503 `overloaded`).
@@ -50,6 +53,7 @@ impl ModelErrorKind {
             ModelErrorKind::Connect => ErrorCode::ModelConnect,
             ModelErrorKind::Timeout => ErrorCode::ModelTimeout,
             ModelErrorKind::RateLimited => ErrorCode::ModelRateLimited,
+            ModelErrorKind::OverRate => ErrorCode::ModelOverRate,
             ModelErrorKind::Quota => ErrorCode::ModelQuota,
             ModelErrorKind::Overloaded => ErrorCode::ModelOverloaded,
             ModelErrorKind::Provider => ErrorCode::ModelProvider,
@@ -72,7 +76,7 @@ impl ModelErrorKind {
         match self {
             ModelErrorKind::Connect => ErrorCode::RunNetwork,
             ModelErrorKind::Timeout => ErrorCode::RunTimeout,
-            ModelErrorKind::RateLimited => ErrorCode::RunRateLimit,
+            ModelErrorKind::RateLimited | ModelErrorKind::OverRate => ErrorCode::RunRateLimit,
             ModelErrorKind::Quota => ErrorCode::RunQuota,
             ModelErrorKind::Overloaded => ErrorCode::RunOverloaded,
             ModelErrorKind::Provider | ModelErrorKind::Protocol => ErrorCode::RunServerError,

@@ -61,9 +61,10 @@ pub struct LogEntry {
     pub from: Arc<str>,
     /// What was done.
     pub action: Action,
-    /// The kind of the definition, as [`Kind::word`](crate::store::Kind::word) says it.
+    /// The kind of the definition, as [`Kind::word`](crate::store::Kind::word) says it; empty where
+    /// it is about no single definition.
     pub kind: Arc<str>,
-    /// The id of the definition.
+    /// The id of the definition; empty as `kind`.
     pub id: Arc<str>,
     /// The version that was made, or that a label points at now.
     #[serde(default, skip_serializing_if = "Option::is_none")]

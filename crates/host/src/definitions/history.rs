@@ -1,6 +1,8 @@
 //! Whole histories: reading, dropping what is old, taking them elsewhere.
 
-use quillet_core::history::{Action, Content, Import, Kept, Labels, LogEntry, LogFilter, Version};
+use quillet_core::history::{
+    Action, Content, Import, Kept, Labels, LogEntry, LogFilter, Target, Version,
+};
 use quillet_core::store::{Key, Kind};
 use serde::{Deserialize, Serialize};
 
@@ -201,6 +203,7 @@ impl Definitions {
         let key = Key::new(exported.key);
         let id = key.id();
         self.permit(actor, Right::Admin, kind, &id).await?;
+        let before = self.labels(kind, &key).await?;
         let import = Import {
             kind,
             key,
@@ -212,6 +215,17 @@ impl Definitions {
             let message = format!("{added} versions imported");
             self.record(actor, Action::Import, (kind, &id), None, &message)
                 .await?;
+        }
+        // Labels move also where all versions were here already.
+        for (name, target) in &import.labels.0 {
+            if before.get(name) != Some(target) {
+                let number = match target {
+                    Target::Version(number) => Some(*number),
+                    Target::Split(_) => None,
+                };
+                self.moved(actor, kind, &id, name, number, "imported")
+                    .await?;
+            }
         }
         Ok(Imported { kind, id, added })
     }

@@ -213,7 +213,7 @@ impl Definitions {
     ) -> Result<(), DefinitionError> {
         let noted = Noted {
             action: Action::Label,
-            kind,
+            kind: Some(kind),
             id,
             version,
             label: Some(label),

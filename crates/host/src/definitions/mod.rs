@@ -10,6 +10,7 @@ mod history;
 mod labels;
 mod permit;
 mod push;
+mod refusals;
 mod rights;
 mod watch;
 mod write;
@@ -20,6 +21,8 @@ use quillet_core::history::{Content, History, Labels, Mark, PRODUCTION, STORE, T
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{clock, nearest};
 use quillet_prompt::PromptService;
+
+use refusals::Refusals;
 
 pub use diff::{readable, unified};
 pub use error::DefinitionError;
@@ -52,6 +55,7 @@ impl Default for DefinitionOptions {
 pub struct Definitions {
     prompts: Arc<PromptService>,
     options: Arc<DefinitionOptions>,
+    refusals: Arc<Refusals>,
 }
 
 /// A version of a definition that was found.
@@ -75,6 +79,7 @@ impl Definitions {
         Definitions {
             prompts,
             options: Arc::new(options),
+            refusals: Arc::default(),
         }
     }
 
@@ -309,7 +314,7 @@ impl Definitions {
             who: actor.name.clone(),
             from: actor.from.clone(),
             action: what.action,
-            kind: what.kind.word().into(),
+            kind: what.kind.map_or("", Kind::word).into(),
             id: what.id.into(),
             version: what.version,
             label: what.label.map(Arc::from),
@@ -331,11 +336,25 @@ fn check_id(id: &str) -> Result<(), DefinitionError> {
 /// What a line of the log says.
 struct Noted<'a> {
     action: quillet_core::history::Action,
-    kind: Kind,
+    /// `None` where it is about no single definition.
+    kind: Option<Kind>,
     id: &'a str,
     version: Option<u64>,
     label: Option<&'a str>,
     message: &'a str,
+}
+
+impl Noted<'_> {
+    fn refused() -> Self {
+        Noted {
+            action: quillet_core::history::Action::Refused,
+            kind: None,
+            id: "",
+            version: None,
+            label: None,
+            message: "",
+        }
+    }
 }
 
 /// Of a label in shares, the version with the largest share; the newest of equal ones.

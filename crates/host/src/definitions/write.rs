@@ -134,7 +134,7 @@ impl Definitions {
     ) -> Result<(), DefinitionError> {
         let noted = Noted {
             action,
-            kind,
+            kind: Some(kind),
             id,
             version,
             label: None,

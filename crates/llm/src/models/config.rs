@@ -11,6 +11,7 @@ use crate::http::Http;
 use crate::mock::Mock;
 use crate::protocol::{Anthropic, Gemini, OpenAiChat, OpenAiResponses, Protocol};
 use crate::provider::{Provider, ProviderConfig, Timeouts};
+use crate::rate::RateLimits;
 use crate::retry::{Retry, RetryPolicy};
 
 /// Configuration of one model: its provider, key, address and options.
@@ -87,6 +88,15 @@ impl ModelConfig {
     /// A base URL, key or header that cannot be sent, or an address that may not be
     /// connected to.
     pub fn connect(&self, http: &Http) -> Result<Arc<dyn ChatModel>, ModelError> {
+        self.connect_within(http, None)
+    }
+
+    /// The same, asked within these rates.
+    pub(super) fn connect_within(
+        &self,
+        http: &Http,
+        rates: Option<&Arc<RateLimits>>,
+    ) -> Result<Arc<dyn ChatModel>, ModelError> {
         let Detected { vendor, guessed } = self.detect();
         if guessed && !self.has_address() {
             let id = &self.model_id;
@@ -98,6 +108,10 @@ impl ModelConfig {
         let model: Arc<dyn ChatModel> = match vendor {
             Vendor::Mock => Arc::new(Mock),
             vendor => Arc::new(self.provider(vendor, http)?),
+        };
+        let model = match rates {
+            Some(rates) => rates.around(model, vendor),
+            None => model,
         };
         let policy = RetryPolicy::doubling(self.max_retries, self.retry_delay);
         Ok(Arc::new(Retry::new(model).policy(policy)))

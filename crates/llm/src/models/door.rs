@@ -22,6 +22,7 @@ use crate::http::Http;
 use crate::mock::Mock;
 use crate::protocol::{OpenAiChat, Protocol};
 use crate::provider::{Provider, ProviderConfig, Timeouts};
+use crate::rate::RateLimits;
 use crate::retry::{Retry, RetryNotice, RetryPolicy};
 
 /// The observer of every retry.
@@ -49,6 +50,9 @@ pub struct ModelSettings {
     pub retries: RetryPolicy,
     /// The observer of retries.
     pub observer: Option<RetryObserver>,
+    /// How often providers and models are asked at most. What a request reaches with a key or an
+    /// address of its own does not count.
+    pub rates: Option<Arc<RateLimits>>,
     /// What is known of models; `None` is what this program knows.
     pub facts: Option<ModelFacts>,
     /// The connections.
@@ -116,14 +120,14 @@ impl Models {
     /// A base URL, key or header that cannot be sent.
     pub fn new(settings: ModelSettings) -> Result<Self, ModelError> {
         let client = |vendor| -> Result<Arc<dyn ChatModel>, ModelError> {
-            Ok(settings.retried(Arc::new(settings.provider(vendor)?)))
+            Ok(settings.retried(vendor, Arc::new(settings.provider(vendor)?)))
         };
         Ok(Models {
             openai: client(Vendor::OpenAi)?,
             responses: client(Vendor::OpenAiResponses)?,
             anthropic: client(Vendor::Anthropic)?,
             google: client(Vendor::Google)?,
-            mock: settings.retried(Arc::new(Mock)),
+            mock: settings.retried(Vendor::Mock, Arc::new(Mock)),
             settings,
             listed: Mutex::default(),
             told: Told::default(),
@@ -151,7 +155,13 @@ impl Models {
             by_request: false,
             ..config.clone()
         };
-        filled.connect(http)
+        filled.connect_within(http, self.settings.rates.as_ref())
+    }
+
+    /// How often providers and models are asked at most, if that is limited.
+    #[must_use]
+    pub fn rates(&self) -> Option<&Arc<RateLimits>> {
+        self.settings.rates.as_ref()
     }
 
     /// What is known of models.
@@ -359,7 +369,12 @@ impl ModelSettings {
         Provider::new(self.http.clone(), protocol, config)
     }
 
-    fn retried(&self, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
+    /// Each retry is a request that the provider counts, and so keeps its rate, too.
+    fn retried(&self, vendor: Vendor, model: Arc<dyn ChatModel>) -> Arc<dyn ChatModel> {
+        let model = match &self.rates {
+            Some(rates) => rates.around(model, vendor),
+            None => model,
+        };
         let retry = Retry::new(model).policy(self.retries.clone());
         match self.observer.clone() {
             Some(observer) => Arc::new(retry.observe(move |notice| observer(notice))),

@@ -60,10 +60,11 @@ pub(super) struct Failure {
 }
 
 /// Every kind that a recording may name.
-const KINDS: [ModelErrorKind; 16] = [
+const KINDS: [ModelErrorKind; 17] = [
     ModelErrorKind::Connect,
     ModelErrorKind::Timeout,
     ModelErrorKind::RateLimited,
+    ModelErrorKind::OverRate,
     ModelErrorKind::Quota,
     ModelErrorKind::Overloaded,
     ModelErrorKind::Provider,

@@ -17,6 +17,7 @@ mod on_the_way;
 mod openai_requests;
 mod parts;
 mod providers;
+mod rates;
 mod record;
 mod retries;
 mod splits;

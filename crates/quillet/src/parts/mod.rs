@@ -18,6 +18,7 @@ pub mod serving;
 pub mod tape;
 pub mod traces;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -29,7 +30,7 @@ use quillet_core::{BoxFuture, Value, clock};
 use quillet_host::definitions::DefinitionOptions;
 use quillet_host::script::StoredScripts;
 use quillet_llm::models::{ModelSettings, Models, VendorSettings};
-use quillet_llm::{EmbedderConfig, Http, HttpOptions, OpenAiEmbedder, Timeouts};
+use quillet_llm::{EmbedderConfig, Http, HttpOptions, OpenAiEmbedder, Rate, RateLimits, Timeouts};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_store::StoreOptions;
 use quillet_template::{CompileLimits, Limits, TemplateFactory};
@@ -243,6 +244,7 @@ pub fn models(settings: &Settings, retries: Arc<AtomicU64>) -> Result<Arc<Models
         observer: Some(Arc::new(move |_| {
             retries.fetch_add(1, Ordering::Relaxed);
         })),
+        rates: rates(settings)?.map(Arc::new),
         http: http(settings),
         ..ModelSettings::default()
     };
@@ -250,6 +252,27 @@ pub fn models(settings: &Settings, retries: Arc<AtomicU64>) -> Result<Arc<Models
     models
         .map(Arc::new)
         .map_err(|error| Error::Setting(error.message))
+}
+
+/// How often providers and models are asked at most, if the settings say so.
+fn rates(settings: &Settings) -> Result<Option<RateLimits>, Error> {
+    let mut rates: HashMap<String, Rate> = HashMap::new();
+    for (name, requests) in settings.numbers(&settings::MODEL_REQUESTS) {
+        rates.entry(name.clone()).or_default().requests = Some(*requests);
+    }
+    for (name, tokens) in settings.numbers(&settings::MODEL_TOKENS) {
+        rates.entry(name.clone()).or_default().tokens = Some(*tokens);
+    }
+    if rates.is_empty() {
+        return Ok(None);
+    }
+    let own = settings.text(&settings::MODEL_RATES);
+    let address = own.or_else(|| settings.text(&settings::STORE_URL));
+    let address = address.unwrap_or("memory:");
+    let buckets = quillet_store::open_rates(address, &store_options(settings))?;
+    let patience = settings.milliseconds(&settings::MODEL_RATE_WAIT_MS);
+    let patience = patience.min(timeouts(settings).total);
+    Ok(Some(RateLimits::new(rates, buckets, patience)))
 }
 
 fn timeouts(settings: &Settings) -> Timeouts {

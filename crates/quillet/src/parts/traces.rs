@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::trace::TraceSink;
+use quillet_core::trace::{TraceReader, TraceSink};
 use quillet_host::{OtlpConfig, OtlpSink};
 use quillet_store::{TraceOptions, TraceStore};
 
@@ -48,6 +48,12 @@ impl Traces {
             (Some(store), Some(collector)) => Some(Arc::new(vec![store, collector])),
             (one, other) => one.or(other),
         }
+    }
+
+    /// Where they can be read; a collector gives nothing back.
+    pub fn reader(&self) -> Option<Arc<dyn TraceReader>> {
+        let store = self.store.clone();
+        store.map(|store| store as Arc<dyn TraceReader>)
     }
 
     fn warn(&self, text: &str) {

@@ -210,6 +210,10 @@ fn of_form(form: Form, value: &DeValue<'_>) -> Result<Value, &'static str> {
         }
         Form::Number => number(value).map(Value::Number).ok_or("a number from 0"),
         Form::Tokens => Err("tables, [server.token.NAME]"),
+        Form::Numbers => {
+            let numbers = numbers(value).map(Value::Numbers);
+            numbers.ok_or("a table of whole numbers from 1, {name = 60}")
+        }
         Form::Table | Form::SecretTable => {
             let pairs = pairs(value).map(Value::Pairs);
             pairs.ok_or("a table of texts, {name = \"value\"}")
@@ -230,6 +234,15 @@ fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
     items
         .map(|item| item.get_ref().as_str().map(str::to_owned))
         .collect()
+}
+
+fn numbers(value: &DeValue<'_>) -> Option<Vec<(String, u32)>> {
+    let numbers = value.as_table()?.iter().map(|(name, value)| {
+        let number = value.get_ref().as_integer()?;
+        let number = u32::from_str_radix(number.as_str(), number.radix()).ok()?;
+        (number > 0).then(|| (name.get_ref().to_string(), number))
+    });
+    numbers.collect()
 }
 
 fn pairs(value: &DeValue<'_>) -> Option<Vec<(String, String)>> {
@@ -280,6 +293,14 @@ mod tests {
             (
                 "[server]\nbody_bytes = -1",
                 "q.toml:2:14: server.body_bytes must be a whole number from 0",
+            ),
+            (
+                "[model]\nrequests_per_minute = {openai = 0}",
+                "q.toml:2:23: model.requests_per_minute must be a table of whole numbers from 1, {name = 60}",
+            ),
+            (
+                "[model]\ntokens_per_minute = 60",
+                "q.toml:2:21: model.tokens_per_minute must be a table of whole numbers from 1, {name = 60}",
             ),
             (
                 "zebra = 1",

@@ -43,6 +43,8 @@ pub enum Value {
     Texts(Vec<String>),
     /// Names and texts.
     Pairs(Vec<(String, String)>),
+    /// Names and whole numbers from 1.
+    Numbers(Vec<(String, u32)>),
     /// Tokens with names and rights.
     Tokens(Vec<Token>),
 }
@@ -222,6 +224,10 @@ impl Settings {
             Form::Table | Form::SecretTable => {
                 Value::Pairs(pairs(text).ok_or_else(|| wrong("name=value,name=value"))?)
             }
+            Form::Numbers => {
+                let wanted = "name=number,name=number, with whole numbers from 1";
+                Value::Numbers(numbers(text).ok_or_else(|| wrong(wanted))?)
+            }
             // The text may be a secret, and is not repeated.
             Form::Tokens => {
                 let key = setting.key;
@@ -274,6 +280,14 @@ impl Settings {
     pub fn pairs(&self, setting: &Setting) -> &[(String, String)] {
         match self.values.get(setting.key) {
             Some((Value::Pairs(pairs), _)) => pairs,
+            _ => &[],
+        }
+    }
+
+    /// Names and whole numbers of a table.
+    pub fn numbers(&self, setting: &Setting) -> &[(String, u32)] {
+        match self.values.get(setting.key) {
+            Some((Value::Numbers(numbers), _)) => numbers,
             _ => &[],
         }
     }
@@ -508,6 +522,14 @@ fn pairs(text: &str) -> Option<Vec<(String, String)>> {
     list(text).into_iter().map(pair).collect()
 }
 
+fn numbers(text: &str) -> Option<Vec<(String, u32)>> {
+    let number = |(name, number): (String, String)| {
+        let number = number.parse().ok().filter(|number| *number > 0)?;
+        Some((name, number))
+    };
+    pairs(text)?.into_iter().map(number).collect()
+}
+
 fn list(text: &str) -> Vec<String> {
     let items = text
         .split(',')
@@ -537,6 +559,13 @@ fn written(value: &Value, form: Form) -> String {
             format!(
                 "{{ {} }}",
                 pairs.iter().map(pair).collect::<Vec<_>>().join(", ")
+            )
+        }
+        (Value::Numbers(numbers), _) => {
+            let named = |(name, number): &(String, u32)| format!("{} = {number}", quoted(name));
+            format!(
+                "{{ {} }}",
+                numbers.iter().map(named).collect::<Vec<_>>().join(", ")
             )
         }
         (Value::Tokens(tokens), _) => {

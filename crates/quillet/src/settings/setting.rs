@@ -23,6 +23,8 @@ pub enum Form {
     Table,
     /// Names and texts that are never shown.
     SecretTable,
+    /// Names and whole numbers from 1, `a=1,b=2` in the environment.
+    Numbers,
     /// Tokens with names and rights; only files have them.
     Tokens,
 }
@@ -106,6 +108,10 @@ settings! {
     MODEL_FIRST_BYTE_MS = "model.first_byte_ms", Integer, [], "120000";
     MODEL_IDLE_MS = "model.idle_ms", Integer, [], "60000";
     MODEL_TOTAL_MS = "model.total_ms", Integer, [], "600000";
+    MODEL_REQUESTS = "model.requests_per_minute", Numbers, ["QUILLET_REQUESTS_PER_MINUTE"], "";
+    MODEL_TOKENS = "model.tokens_per_minute", Numbers, ["QUILLET_TOKENS_PER_MINUTE"], "";
+    MODEL_RATES = "model.rates", Text, ["QUILLET_RATES"], "";
+    MODEL_RATE_WAIT_MS = "model.rate_wait_ms", Integer, [], "30000";
     AGENT_SESSIONS = "agent.sessions", Text, ["QUILLET_SESSIONS"], "";
     AGENT_RUNS = "agent.runs", Text, ["QUILLET_RUNS"], "";
     AGENT_LEASE_MS = "agent.lease_ms", Integer, [], "10000";

@@ -303,7 +303,7 @@ pub(crate) async fn render(
         (None, true) if !call.app.takes_inline_templates() => return Err(switched_off()),
         (None, true) => {
             // A template of one's own calls any prompt, and any tool.
-            call.may_everywhere(Right::Render)?;
+            call.may_everywhere(Right::Render).await?;
             wanted.latest(&call.app).await?;
             let definition = definition(&request);
             let mut outcome = call.app.service.render_inline(definition, &input).await;

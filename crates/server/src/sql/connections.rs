@@ -8,7 +8,7 @@ use quillet_core::ErrorCode;
 use quillet_core::history::Action;
 use quillet_core::store::Kind;
 use quillet_host::definitions::{Actor, Right};
-use quillet_sql::{Connection, Definition, SqlError};
+use quillet_sql::{Connection, Definition, Put, SqlError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -38,6 +38,16 @@ pub(crate) struct PutConnection {
     created: bool,
     /// What the role may do besides reading, a sentence each.
     warnings: Vec<String>,
+}
+
+impl From<Put> for PutConnection {
+    fn from(put: Put) -> Self {
+        PutConnection {
+            connection: put.connection,
+            created: put.created,
+            warnings: put.warnings,
+        }
+    }
 }
 
 /// What a first look at a database found.
@@ -84,15 +94,11 @@ pub(crate) async fn put(
     may_change(&call)?;
     let actor = call.actor();
     let put = databases(&call)?
-        .put_by(&name, definition, &actor.name)
+        .put_by(&name, definition, &actor.name, "")
         .await?;
-    note(&call, &actor, Action::Write, &name, put.version).await?;
+    note(&call, &actor, (Action::Write, &name, put.version), "").await?;
     renew_tools(&call).await;
-    json(&PutConnection {
-        connection: put.connection,
-        created: put.created,
-        warnings: put.warnings,
-    })
+    json(&PutConnection::from(put))
 }
 
 /// A connection, its password masked.
@@ -124,7 +130,7 @@ pub(crate) async fn delete(call: Call, Id(name): Id) -> Result<StatusCode, ApiEr
             nearest: None,
         }));
     };
-    note(&call, &actor, Action::Remove, &name, removed.version).await?;
+    note(&call, &actor, (Action::Remove, &name, removed.version), "").await?;
     renew_tools(&call).await;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -164,18 +170,17 @@ pub(crate) async fn test(
 
 /// Notes what was done, where the store keeps a history. Definitions hold passwords, so nothing of
 /// them is said.
-async fn note(
+pub(super) async fn note(
     call: &Call,
     actor: &Actor,
-    action: Action,
-    name: &str,
-    version: Option<u64>,
+    (action, name, version): (Action, &str, Option<u64>),
+    message: &str,
 ) -> Result<(), ApiError> {
     if version.is_none() {
         return Ok(());
     }
     let definitions = &call.app.definitions;
-    let noted = definitions.record(actor, action, (Kind::Database, name), version, "");
+    let noted = definitions.record(actor, action, (Kind::Database, name), version, message);
     Ok(noted.await?)
 }
 
@@ -186,12 +191,13 @@ pub(super) fn may_change(call: &Call) -> Result<(), ApiError> {
     }
     let message = "clients may not change connections of this server, nor name addresses to it, nor \
                    accept queries";
-    let mend = "set server.tokens, or server.change_databases if everybody who can call may";
+    let mend = "set server.tokens or [server.token.NAME], or server.change_databases if everybody \
+                who can call may";
     Err(problem(ErrorCode::SqlFixed, message).hint(mend))
 }
 
 /// The connection is saved; its tools follow the store, if not now.
-async fn renew_tools(call: &Call) {
+pub(super) async fn renew_tools(call: &Call) {
     let Some(tools) = &call.app.databases else {
         return;
     };

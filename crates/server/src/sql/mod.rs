@@ -13,6 +13,7 @@ mod pieces;
 mod query;
 mod question;
 mod served;
+mod versions;
 
 use quillet_core::build::Missing;
 use quillet_core::store::Kind;
@@ -63,6 +64,12 @@ pub(crate) const ROUTES: &[Row] = &[
     (Needs::Of(READ, Kind::Database), || routes!(history::search)),
     (Needs::Of(WRITE, Kind::Database), || {
         routes!(history::accept, history::unaccept)
+    }),
+    (Needs::Of(READ, Kind::Database), || routes!(versions::list)),
+    (Needs::Of(READ, Kind::Database), || routes!(versions::get)),
+    (Needs::Of(READ, Kind::Database), || routes!(versions::diff)),
+    (Needs::Of(WRITE, Kind::Database), || {
+        routes!(versions::rollback)
     }),
 ];
 

@@ -12,6 +12,7 @@ mod definitions;
 mod description;
 mod doors;
 mod formats;
+mod gzip;
 mod health;
 mod hostile;
 mod mcp;

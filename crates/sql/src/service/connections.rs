@@ -82,10 +82,10 @@ impl Databases {
     /// The name or the address cannot be used, the database cannot be reached, or the store
     /// refuses.
     pub async fn put(&self, name: &str, definition: Definition) -> Result<Put, SqlError> {
-        self.put_by(name, definition, STORE).await
+        self.put_by(name, definition, STORE, "").await
     }
 
-    /// The same by somebody, who is the author of the version.
+    /// The same by somebody, who is the author of the version and says why.
     ///
     /// # Errors
     /// As [`Databases::put`].
@@ -94,6 +94,7 @@ impl Databases {
         name: &str,
         mut definition: Definition,
         author: &str,
+        message: &str,
     ) -> Result<Put, SqlError> {
         names::check(name)?;
         let checked = self.test(&definition).await?;
@@ -105,7 +106,7 @@ impl Databases {
         definition.created_at = known.and_then(|known| known.created_at).or(Some(now));
         definition.updated_at = Some(now);
         let text = written(&definition)?;
-        let version = self.keep(name, Some(&text), author).await?;
+        let version = self.keep(name, Some(&text), author, message).await?;
         let slot = self.slot_of(name, text.into())?;
         if !slot.has_values {
             // What was sampled under another definition is not wanted any more.
@@ -169,7 +170,7 @@ impl Databases {
         let lent = locked(&self.inner.lent).remove(name).is_some();
         let is_stored = self.stored(name).await?.is_some();
         let version = if is_stored {
-            self.keep(name, None, author).await?
+            self.keep(name, None, author, "").await?
         } else {
             None
         };
@@ -187,6 +188,7 @@ impl Databases {
         name: &str,
         text: Option<&str>,
         author: &str,
+        message: &str,
     ) -> Result<Option<u64>, SqlError> {
         let store = &self.inner.parts.store;
         let key = Key::new(name);
@@ -197,7 +199,10 @@ impl Databases {
             }
             return Ok(None);
         };
-        let commit = Commit::new(Kind::Database, key, text.map(Content::new), author);
+        let commit = Commit {
+            message: message.into(),
+            ..Commit::new(Kind::Database, key, text.map(Content::new), author)
+        };
         let committed = history.commit(&commit).await?;
         Ok(Some(committed.version.number))
     }

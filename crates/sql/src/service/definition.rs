@@ -118,6 +118,18 @@ impl Definition {
         }
     }
 
+    /// The same without secrets: the password in the address is masked, those of the tunnel are
+    /// left out. An address that cannot be read is empty.
+    #[must_use]
+    pub fn masked(&self) -> Self {
+        let url = self.url.parse::<ConnectionUrl>();
+        Definition {
+            url: url.map(|url| url.to_string()).unwrap_or_default(),
+            ssh_config: self.ssh_config.as_ref().map(SshConfig::shown),
+            ..self.clone()
+        }
+    }
+
     /// Reads a stored definition.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ mod link;
 mod pack;
 mod poll;
 mod pulse;
+mod rates;
 mod read;
 mod ring;
 mod runs;
@@ -35,6 +36,7 @@ use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::archive::Archive;
 use quillet_core::history::History;
+use quillet_core::rates::Rates;
 use quillet_core::runs::Runs;
 use quillet_core::session::Sessions;
 use quillet_core::store::{Change, Changes, Entry, Health, Key, Kind, Store, StoreError};
@@ -48,10 +50,12 @@ pub use sessions::RedisSessions;
 
 use crate::address::RedisAddress;
 use crate::changes::Hub;
+use crate::rates::SharedRates;
 use crate::{ArchiveOptions, RunOptions, SessionOptions, StoreOptions};
 use client::Client;
 use history::RedisHistory;
 use keeper::State;
+use rates::RedisRates;
 use read::Found;
 use ring::Request;
 use settings::Settings;
@@ -91,6 +95,14 @@ pub(crate) fn runs(
     options: &RunOptions,
 ) -> Result<Arc<dyn Runs>, StoreError> {
     Ok(Arc::new(RedisRuns::open(address, store, options.clone())?))
+}
+
+/// As [`RedisRates::new`], with buckets of this process while it is away.
+pub(crate) fn rates(
+    address: &RedisAddress,
+    store: &StoreOptions,
+) -> Result<Arc<dyn Rates>, StoreError> {
+    Ok(Arc::new(SharedRates::new(RedisRates::new(address, store)?)))
 }
 
 /// A store in Redis.

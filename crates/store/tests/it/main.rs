@@ -9,6 +9,7 @@ mod demo;
 mod folder;
 mod history;
 mod knowledge;
+mod rates;
 mod redis_cluster;
 mod redis_recovery;
 mod redis_single;

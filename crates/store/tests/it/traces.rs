@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use quillet_core::store::StoreErrorKind;
-use quillet_core::trace::{SpanKind, Trace, TraceSink, Tracer};
+use quillet_core::trace::{Span, SpanKind, Trace, TraceReader, TraceSink, Tracer};
 use quillet_store::{TraceFilter, TraceOptions, TraceStore, open_traces};
 use quillet_test_support::TempDir;
 
@@ -156,4 +156,67 @@ async fn recording_never_waits() {
     store.record(Arc::new(empty));
     store.flush().await.unwrap();
     assert_eq!(store.dropped(), dropped + 2);
+}
+
+/// A trace of spans by their ids and what is said of each, the first of which is the root.
+fn sent(id: &str, spans: &[(&str, u64, &str)]) -> Arc<Trace> {
+    let span = |(own, started_us, name): &(&str, u64, &str)| Span {
+        id: (*own).to_owned(),
+        parent: (*own != "root").then(|| "root".to_owned()),
+        name: (*name).to_owned(),
+        kind: SpanKind::Step,
+        started_us: *started_us,
+        duration_us: 1,
+        attributes: serde_json::Map::new(),
+        error: None,
+    };
+    Arc::new(Trace {
+        id: id.to_owned(),
+        spans: spans.iter().map(span).collect(),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_of_a_trace_are_read_as_one() {
+    let dir = TempDir::new();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let now = u64::try_from(now.as_micros()).unwrap();
+    let options = TraceOptions {
+        max_trace_bytes: 2000,
+        ..TraceOptions::default()
+    };
+    let store = open(&dir.path().join("t.db"), options).await;
+    for part in [
+        sent(A, &[("b", now + 2, "second")]),
+        sent(B, &[("root", now, "of another one")]),
+        sent(
+            A,
+            &[("a", now + 1, "first"), ("b", now + 2, "second again")],
+        ),
+        sent(A, &[("root", now, "root")]),
+    ] {
+        store.record(part);
+    }
+    let names = |trace: Option<Trace>| -> Vec<String> {
+        let spans = trace.map(|trace| trace.spans).unwrap_or_default();
+        spans.into_iter().map(|span| span.name).collect()
+    };
+    let whole = ["root", "first", "second again"];
+    assert_eq!(names(store.trace(A).await.unwrap()), whole);
+    for id in ["a", "b"] {
+        assert_eq!(names(store.trace_of_span(id).await.unwrap()), whole, "{id}");
+    }
+    // The id of a span is its trace's alone; the latest one has it here.
+    assert_eq!(names(store.trace_of_span("root").await.unwrap()), whole);
+    assert_eq!(names(store.trace(B).await.unwrap()), ["of another one"]);
+    for id in ["", "ab", &A[..8], C] {
+        assert_eq!(store.trace(id).await.unwrap(), None, "{id}");
+        assert_eq!(store.trace_of_span(id).await.unwrap(), None, "{id}");
+    }
+    // A flood of parts is read as far as a trace may be long, from its end.
+    for number in 0..100 {
+        store.record(sent(C, &[("x", now, &format!("part {number}"))]));
+    }
+    let flood = store.trace(C).await.unwrap();
+    assert_eq!(names(flood), ["part 99"]);
 }

@@ -7,6 +7,10 @@
 //! memory and output end every template all the same.
 
 #[cfg(any(doc, test, all(target_family = "wasm", target_os = "unknown")))]
+#[cfg_attr(
+    test,
+    expect(unreachable_pub, reason = "tests run where it is not used")
+)]
 mod provided;
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 mod system;

@@ -132,6 +132,8 @@ fn what(line: &LogEntry) -> String {
     let about = format!("{} {}", line.kind, one_line(&line.id, MOST_OF_MESSAGE));
     let label = line.label.as_deref().unwrap_or_default();
     match (line.action, line.version) {
+        // It was about no single definition.
+        (action, _) if line.kind.is_empty() => action.name().to_owned(),
         (Action::Write, Some(number)) => format!("write {about} {number}"),
         (Action::Label, Some(number)) => format!("label {about} {label} → {number}"),
         (Action::Label, None) => format!("label {about} {label}"),

@@ -1,7 +1,10 @@
 //! `quillet push|pull|log|show|diff|label|labels|promote|rollback|rm|gc|export|import`.
 
+mod checks;
 mod files;
 mod mistakes;
+#[cfg(feature = "redis")]
+mod replicas;
 mod shown;
 mod story;
 mod transfers;

@@ -60,9 +60,11 @@ pub(crate) struct Line {
     from: String,
     /// `write`, `remove`, `label`, `import`, `collect` or `refused`.
     action: &'static str,
-    /// The kind of the definition.
+    /// The kind of the definition; absent where a request was refused that named none.
+    #[serde(skip_serializing_if = "String::is_empty")]
     kind: String,
-    /// Its id.
+    /// Its id; absent as `kind`.
+    #[serde(skip_serializing_if = "String::is_empty")]
     id: String,
     /// The version that was made, or that a label points at since.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +105,7 @@ pub(crate) async fn read(call: Call, Params(asked): Params<Filter>) -> Result<Re
     let known = asked.kind.as_deref().map(kind).transpose()?;
     let is_own = |id: &str| call.rights().has(Right::Admin, id);
     if !asked.id.as_deref().is_some_and(is_own) {
-        call.may_everywhere(Right::Admin)?;
+        call.may_everywhere(Right::Admin).await?;
     }
     let filter = LogFilter {
         kind: known.map(|kind| kind.word().into()),

@@ -79,7 +79,7 @@ fn kind(at: &At) -> Result<Kind, ApiError> {
 }
 
 /// Reads a mark that stands alone.
-fn mark(text: &str) -> Result<Mark, ApiError> {
+pub(crate) fn mark(text: &str) -> Result<Mark, ApiError> {
     let wrong = |why| DefinitionError::Mark {
         text: text.to_owned(),
         why,

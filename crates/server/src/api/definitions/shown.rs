@@ -6,6 +6,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use jiff::Timestamp;
 use quillet_core::history::{LATEST, Labels, Version};
+use quillet_core::store::Kind;
 use quillet_prompt::Revision;
 use serde::Serialize;
 use serde_json::Value as Tree;
@@ -20,8 +21,10 @@ static VERSION: HeaderName = HeaderName::from_static("quillet-version");
 pub(crate) struct Shown {
     /// Its number, from 1.
     version: u64,
-    /// `sha256:` and 64 hexadecimal digits: of the definition in canonical form.
-    digest: String,
+    /// `sha256:` and 64 hexadecimal digits: of the definition in canonical form. Not of a
+    /// connection to a database, whose password could be guessed by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
     /// The version that it was made from.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<u64>,
@@ -34,8 +37,9 @@ pub(crate) struct Shown {
     /// When, as RFC 3339 writes it.
     #[schema(value_type = String)]
     created: Timestamp,
-    /// Bytes of its texts.
-    bytes: u64,
+    /// Bytes of its texts; not of a connection to a database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
     /// Whether the definition was removed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     removed: bool,
@@ -45,21 +49,27 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// `is_latest` says whether it is what stands in the store.
-    pub(super) fn new(version: &Version, labels: &Labels, is_latest: bool) -> Self {
+    pub(super) fn new(kind: Kind, version: &Version, labels: &Labels, is_latest: bool) -> Self {
+        let is_open = !has_secrets(kind);
         let own = labels.of(version.number).map(str::to_owned);
         let latest = (is_latest && !version.removed).then(|| LATEST.to_owned());
         Shown {
             version: version.number,
-            digest: format!("sha256:{}", version.digest),
+            digest: is_open.then(|| format!("sha256:{}", version.digest)),
             parent: version.parent,
             author: version.author.to_string(),
             message: version.message.to_string(),
             created: time(version.created_ms),
-            bytes: version.bytes,
+            bytes: is_open.then_some(version.bytes),
             removed: version.removed,
             labels: own.chain(latest).collect(),
         }
     }
+}
+
+/// Whether definitions of a kind hold secrets, so that no more is told of their texts than is shown.
+pub(super) fn has_secrets(kind: Kind) -> bool {
+    kind == Kind::Database
 }
 
 /// A time in milliseconds since 1970.
@@ -98,11 +108,7 @@ impl AllLabels {
 }
 
 /// Says in the headers which version an answer is about, and which text it has.
-pub(in crate::api) fn marked(
-    mut response: Response,
-    version: Option<u64>,
-    text: Option<&str>,
-) -> Response {
+pub(crate) fn marked(mut response: Response, version: Option<u64>, text: Option<&str>) -> Response {
     if let Some(version) = version {
         let headers = response.headers_mut();
         headers.insert(&VERSION, HeaderValue::from(version));

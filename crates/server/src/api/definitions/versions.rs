@@ -3,19 +3,22 @@
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use quillet_core::history::Mark;
+use quillet_core::history::{Content, Mark};
 use quillet_core::store::Kind;
 use quillet_host::definitions::{DefinitionError, Found, readable, unified};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::{IntoParams, ToSchema};
 
-use super::shown::{Shown, marked};
-use super::{Named, Part, limit, mark, tree};
+use super::shown::{Shown, has_secrets};
+use super::{Named, Part, limit, tree};
 use crate::api::json;
 use crate::error::{ApiError, Problem};
 use crate::exchange::Call;
 use crate::given::Params;
+
+pub(crate) use super::mark;
+pub(crate) use super::shown::marked;
 
 /// Lines of a page, unless the request says so.
 const USUAL: usize = 50;
@@ -62,9 +65,9 @@ pub(crate) struct VersionDetail {
 #[into_params(parameter_in = Query)]
 pub(crate) struct Sides {
     /// A number, a label or `sha256:…`; the version before `to`.
-    from: Option<String>,
+    pub(crate) from: Option<String>,
     /// The same; `latest`.
-    to: Option<String>,
+    pub(crate) to: Option<String>,
 }
 
 /// Versions of a definition, the newest first; of a removed one too.
@@ -78,18 +81,28 @@ pub(crate) async fn list(
     Named { kind, id }: Named,
     Params(page): Params<Page>,
 ) -> Result<Response, ApiError> {
+    listed(&call, kind, &id, &page).await
+}
+
+/// A page of the versions of a definition.
+pub(crate) async fn listed(
+    call: &Call,
+    kind: Kind,
+    id: &str,
+    page: &Page,
+) -> Result<Response, ApiError> {
     let limit = limit(page.limit, USUAL)?;
     let definitions = &call.app.definitions;
-    let versions = definitions.versions(kind, &id, page.before, limit).await?;
-    let key = definitions.key(kind, &id).await?;
+    let versions = definitions.versions(kind, id, page.before, limit).await?;
+    let key = definitions.key(kind, id).await?;
     let labels = definitions.labels(kind, &key).await?;
     let shown = versions.iter().enumerate().map(|(place, version)| {
         let is_latest = place == 0 && page.before.is_none();
-        Shown::new(version, &labels, is_latest)
+        Shown::new(kind, version, &labels, is_latest)
     });
     let last = versions.last().filter(|last| last.number > 1);
     json(&Versions {
-        id,
+        id: id.to_owned(),
         versions: shown.collect(),
         next: last
             .filter(|_| versions.len() == limit)
@@ -105,18 +118,30 @@ pub(crate) async fn list(
 ))]
 pub(crate) async fn get(call: Call, part: Part) -> Result<Response, ApiError> {
     let Part { kind, id, name } = part;
+    let whole = |content: &Content| tree(&content.text);
+    shown(&call, kind, &id, &mark(&name)?, whole).await
+}
+
+/// A version with what is shown of it.
+pub(crate) async fn shown(
+    call: &Call,
+    kind: Kind,
+    id: &str,
+    mark: &Mark,
+    show: impl Fn(&Content) -> Tree,
+) -> Result<Response, ApiError> {
     let definitions = &call.app.definitions;
-    let (found, version) = definitions.noted(kind, &id, &mark(&name)?).await?;
-    let newest = definitions.versions(kind, &id, None, 1).await?;
+    let (found, version) = definitions.noted(kind, id, mark).await?;
+    let newest = definitions.versions(kind, id, None, 1).await?;
     let is_latest = newest.first().map(|newest| newest.number) == Some(version.number);
     let response = json(&VersionDetail {
-        id,
-        version: Shown::new(&version, &found.labels, is_latest),
-        definition: tree(&found.content.text),
+        id: id.to_owned(),
+        version: Shown::new(kind, &version, &found.labels, is_latest),
+        definition: show(&found.content),
         file: found.content.file.to_string(),
     })?;
-    let text = &found.content.text;
-    Ok(marked(response, Some(version.number), Some(text)))
+    let text = (!has_secrets(kind)).then_some(&*found.content.text);
+    Ok(marked(response, Some(version.number), text))
 }
 
 /// What is different between two versions, in the unified form of `diff -u`: each member of a
@@ -131,28 +156,51 @@ pub(crate) async fn diff(
     Named { kind, id }: Named,
     Params(sides): Params<Sides>,
 ) -> Result<Response, ApiError> {
+    let [from, to] = &self::sides(&call, kind, &id, &sides).await?;
+    let text = unified(
+        (&from.0, &readable(&from.1.content)),
+        (&to.0, &readable(&to.1.content)),
+    );
+    Ok(plain(text))
+}
+
+/// The two versions that are compared, each with its id and mark.
+pub(crate) async fn sides(
+    call: &Call,
+    kind: Kind,
+    id: &str,
+    sides: &Sides,
+) -> Result<[(String, Found); 2], ApiError> {
     let definitions = &call.app.definitions;
     let to = mark(sides.to.as_deref().unwrap_or("latest"))?;
-    let to_found = definitions.find(kind, &id, Some(&to)).await?;
+    let to_found = definitions.find(kind, id, Some(&to)).await?;
     let from = match &sides.from {
         Some(from) => mark(from)?,
-        None => before(&call, kind, &id, &to_found).await?,
+        None => {
+            let version = to_found.version.as_ref();
+            before(call, kind, id, version.map(|version| version.number)).await?
+        }
     };
-    let from_found = definitions.find(kind, &id, Some(&from)).await?;
+    let from_found = definitions.find(kind, id, Some(&from)).await?;
     let name = |mark: &Mark| format!("{id}@{mark}");
-    let text = unified(
-        (&name(&from), &readable(&from_found.content)),
-        (&name(&to), &readable(&to_found.content)),
-    );
+    Ok([(name(&from), from_found), (name(&to), to_found)])
+}
+
+/// An answer that is a text.
+pub(crate) fn plain(text: String) -> Response {
     let mut response = text.into_response();
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, plain);
-    Ok(response)
+    response
 }
 
 /// The version that stood before another one.
-async fn before(call: &Call, kind: Kind, id: &str, found: &Found) -> Result<Mark, ApiError> {
-    let number = found.version.as_ref().map(|version| version.number);
+pub(crate) async fn before(
+    call: &Call,
+    kind: Kind,
+    id: &str,
+    number: Option<u64>,
+) -> Result<Mark, ApiError> {
     let older = call.app.definitions.versions(kind, id, number, USUAL);
     let older = older.await?.into_iter().find(|version| !version.removed);
     let none = || DefinitionError::Version {

@@ -4,7 +4,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use quillet_core::history::{Content, Expect, Mark};
-use quillet_core::store::StoreErrorKind;
+use quillet_core::store::{Kind, StoreErrorKind};
 use quillet_core::{Diagnostic, ErrorCode};
 use quillet_host::definitions::{DefinitionError, Write, Written};
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,7 @@ async fn replace(
         ..Write::new(kind, &id, text.as_str())
     };
     let written = call.app.definitions.write(&call.actor(), write).await?;
-    answer(&id, written, Some(&text))
+    answer(kind, &id, written, Some(&text))
 }
 
 /// Lays the members of the body over the newest definition (RFC 7386: `null` takes a member away).
@@ -152,7 +152,7 @@ pub(crate) async fn patch(
         left -= 1;
         match definitions.write(&actor, write).await {
             Err(error) if is_lost(&error) && wanted == Expect::Anything && left > 0 => {}
-            done => return answer(&id, done?, Some(&text)),
+            done => return answer(kind, &id, done?, Some(&text)),
         }
     }
 }
@@ -191,7 +191,7 @@ pub(crate) async fn delete(
         committed: removed.await?,
         diagnostics: Vec::new(),
     };
-    answer(&id, written, None)
+    answer(kind, &id, written, None)
 }
 
 impl Said {
@@ -206,12 +206,17 @@ impl Said {
     }
 }
 
-fn answer(id: &str, written: Written, text: Option<&str>) -> Result<Response, ApiError> {
+fn answer(
+    kind: Kind,
+    id: &str,
+    written: Written,
+    text: Option<&str>,
+) -> Result<Response, ApiError> {
     let committed = written.committed;
     let number = committed.version.number;
     let mut response = json(&WrittenDefinition {
         id: id.to_owned(),
-        version: Shown::new(&committed.version, &committed.labels, true),
+        version: Shown::new(kind, &committed.version, &committed.labels, true),
         new: committed.is_new,
         diagnostics: written.diagnostics,
     })?;

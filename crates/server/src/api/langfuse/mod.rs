@@ -17,6 +17,7 @@ mod project;
 mod protobuf;
 mod read;
 mod spans;
+mod traces;
 
 use axum::routing::{delete, get, patch, post};
 use quillet_host::definitions::Right;
@@ -43,6 +44,15 @@ pub(crate) const ROUTES: &[Door] = &[
     }),
     (RENDER, "POST", "/api/public/otel/v1/traces", || {
         post(intake::take)
+    }),
+    (READ, "GET", "/api/public/traces/{id}", || {
+        get(traces::trace)
+    }),
+    (READ, "GET", "/api/public/observations/{id}", || {
+        get(traces::observation)
+    }),
+    (READ, "GET", "/api/public/v2/observations", || {
+        get(traces::observations)
     }),
 ];
 

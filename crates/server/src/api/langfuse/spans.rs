@@ -11,7 +11,7 @@ use super::protobuf::{Field, Fields, Malformed};
 const DEEPEST: usize = 16;
 
 /// The attribute by which Langfuse's clients say what a span is.
-const KIND: &str = "langfuse.observation.type";
+pub(super) const KIND: &str = "langfuse.observation.type";
 
 /// What a span says, whichever way it came.
 #[derive(Debug, Default, PartialEq)]

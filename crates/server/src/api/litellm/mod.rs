@@ -8,6 +8,7 @@ use axum::response::Response;
 use axum::routing::get;
 use quillet_core::ErrorCode;
 use quillet_core::history::Mark;
+use quillet_core::store::Kind;
 use quillet_host::definitions::Right;
 use quillet_prompt::Notation;
 use serde::Deserialize;
@@ -63,9 +64,10 @@ async fn read(call: Call, Params(query): Params<Query>) -> Result<Response, ApiE
         None => Wish::Default,
         Some(Mark::Number(number)) => Wish::Number(*number),
         Some(Mark::Label(label)) => Wish::Label(label),
-        Some(Mark::Digest(_)) => {
-            let message = "prompt_version: a number is wanted, or a label";
-            return Err(wrong(message.to_owned()));
+        Some(digest @ Mark::Digest(_)) => {
+            let definitions = &call.app.definitions;
+            let found = definitions.find(Kind::Prompt, &id, Some(digest)).await?;
+            Wish::Number(found.version.map_or(u64::MAX, |version| version.number))
         }
     };
     let found = view.find(wish).await?.ok_or_else(|| {

@@ -1,5 +1,6 @@
 //! Definitions with their histories over HTTP: who may, what is written, what is kept of it.
 
+mod databases;
 mod doors;
 mod ids;
 mod labels;

@@ -1,6 +1,7 @@
 //! Every route asks for a right, and for the right one.
 
 use quillet_core::store::{Key, Kind};
+use serde_json::Value;
 
 use super::place::{code, start};
 
@@ -149,8 +150,13 @@ async fn who_was_refused_what_is_said_and_noted() {
         [
             ["ci", "label", "greet.a", "next"],
             ["ci", "write", "greet.a", ""],
+            ["ci", "refused", "", ""],
             ["ci", "refused", "greet.secret", ""],
         ]
+    );
+    assert_eq!(
+        lines[2]["message"],
+        "ci does not have the right read for any definition: GET /api/prompts"
     );
     assert_eq!(
         (&lines[1]["version"], &lines[1]["message"]),
@@ -182,6 +188,56 @@ async fn who_was_refused_what_is_said_and_noted() {
             "{who} {query}"
         );
     }
+}
+
+#[tokio::test]
+async fn whoever_has_no_token_leaves_no_line_and_who_has_one_leaves_few() {
+    let place = start(&[("few", &["render greet.*"]), ("boss", &["admin"])]).await;
+    for who in ["", "nobody"] {
+        for (method, path) in [("GET", "/api/prompts"), ("PUT", "/api/prompts/greet.a")] {
+            let answer = place.send(who, (method, path, "{}")).await;
+            assert_eq!(answer.status, 401, "{answer:?}");
+        }
+    }
+    assert!(place.log("boss", "").await.is_empty());
+    let everything = r#"{"template":"{{.variables.x}}"}"#;
+    for (method, path, body, said) in [
+        (
+            "GET",
+            "/api/v1/log",
+            "",
+            "right admin for any definition: GET /api/v1/log",
+        ),
+        (
+            "POST",
+            "/api/render",
+            everything,
+            "right render for every definition: POST /api/render",
+        ),
+        (
+            "GET",
+            "/metrics",
+            "",
+            "right read for any definition: GET /metrics",
+        ),
+    ] {
+        let answer = place.send("few", (method, path, body)).await;
+        assert_eq!(answer.status, 403, "{answer:?}");
+        let lines = place.log("boss", "?limit=1").await;
+        let message = lines[0]["message"].as_str().unwrap();
+        assert!(message.ends_with(said), "{message}");
+        assert_eq!(
+            (&lines[0]["kind"], &lines[0]["id"]),
+            (&Value::Null, &Value::Null)
+        );
+    }
+    for _ in 0..200 {
+        place
+            .send("few", ("DELETE", "/api/prompts/greet.hello", ""))
+            .await;
+    }
+    let lines = place.log("boss", "?limit=1000").await;
+    assert!((60..200).contains(&lines.len()), "{}", lines.len());
 }
 
 #[tokio::test]

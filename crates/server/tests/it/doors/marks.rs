@@ -1,4 +1,4 @@
-//! Every door with no mark, a label, a number, and one that there is not.
+//! Every door with no mark, a label, a number, a digest, and one that there is not.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ async fn given(service: &Service, door: &str, mark: &str) -> Result<String, u16>
             let mark = if mark.is_empty() {
                 String::new()
             } else {
-                format!("%40{mark}")
+                format!("%40{mark}").replace(':', "%3A")
             };
             (
                 "GET",
@@ -101,7 +101,12 @@ async fn every_door_gives_the_version_that_is_asked_for() {
             .await;
     }
     service.settled().await;
+    let path = "/api/v1/prompts/story/versions/2";
+    let digest = service.done("GET", path, "").await["digest"].clone();
+    let digest = &digest.as_str().unwrap()["sha256:".len()..];
+    let digests = [digest, &digest[..8]].map(|digits| format!("sha256:{digits}"));
     for door in ["langfuse", "litellm", "mlflow", "responses", "chat"] {
+        let is_plain = matches!(door, "langfuse" | "mlflow");
         let variable = match door {
             "langfuse" | "mlflow" => "{{x}}",
             "litellm" => "{x}",
@@ -115,6 +120,10 @@ async fn every_door_gives_the_version_that_is_asked_for() {
             ("2", Ok("two")),
             ("9", Err(404)),
             ("nobody", Err(404)),
+            // Langfuse's and MLflow's clients know numbers and labels alone.
+            (&digests[0], if is_plain { Err(404) } else { Ok("two") }),
+            (&digests[1], if is_plain { Err(404) } else { Ok("two") }),
+            ("sha256:0123456789", Err(404)),
         ] {
             let expected = expected.map(|word| format!("{word} {variable}"));
             assert_eq!(

@@ -4,6 +4,7 @@ mod bad_input;
 mod langfuse;
 mod marks;
 mod openai;
+mod protected;
 mod rights;
 mod sdk;
 mod service;

@@ -4,6 +4,8 @@
 //! changes, and a prompt is put together again when its own definition changes or one that it
 //! looked for, found or not. Which those are is written down while its templates are resolved.
 
+mod labels;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -19,10 +21,10 @@ use crate::build::{Builder, Candidate, is_file, path};
 use crate::checked::Checked;
 use crate::definition::Prompt;
 use crate::shelf::{Prompts, Shelf};
-use crate::snapshot::{Definition, Origin, Placed, Snapshot, State};
+use crate::snapshot::{Definition, Origin, Snapshot, State};
 use crate::table::Table;
 use crate::tool_stock::{Changed, ToolStock};
-use crate::versions::{KeptPrompt, Labelled, Pin};
+use crate::versions::{KeptPrompt, Pin};
 
 /// Versions by number.
 type Kepts = BTreeMap<u64, Arc<KeptPrompt>>;
@@ -103,104 +105,6 @@ impl Stock {
             }
             // Labels come with the versions that they name: see `label`.
             Kind::Environ | Kind::Agent | Kind::Database | Kind::Label => {}
-        }
-        self.make(builder, &mut next, touched);
-        next
-    }
-
-    /// The snapshot when the labels of prompts are these, each with the versions that they name;
-    /// empty ones are none.
-    pub(crate) fn label(
-        &mut self,
-        builder: &Builder,
-        before: &Snapshot,
-        labels: Vec<(Key, Labels, Contents)>,
-    ) -> Snapshot {
-        let mut next = before.clone();
-        let mut touched = Touched::default();
-        for (key, labels, contents) in labels {
-            let id = self.id_of(&key);
-            if labels.0.is_empty() {
-                self.labels.remove(&id);
-            } else {
-                let versions = self.read_versions(builder, &next, &id, &key, contents);
-                self.labels.insert(id.clone(), (labels, versions));
-            }
-            touched.prompts.insert(id);
-        }
-        self.make(builder, &mut next, touched);
-        next
-    }
-
-    fn read_versions(
-        &self,
-        builder: &Builder,
-        next: &Snapshot,
-        id: &Arc<str>,
-        key: &Key,
-        contents: Contents,
-    ) -> Kepts {
-        let known = self.labels.get(id).map(|(_, versions)| versions);
-        let placed = next.places.get(id);
-        let folder = placed.and_then(|placed| placed.folder.as_ref());
-        let now = self.direct.get(id).and_then(|same| same.last());
-        let origin = now.map_or_else(|| id.clone(), |direct| direct.origin.clone());
-        let read = |(number, content): (u64, Option<Content>)| {
-            let again = known
-                .and_then(|known| known.get(&number))
-                .filter(|it| it.read.is_ok());
-            let version = match (again, content) {
-                (Some(version), _) => version.clone(),
-                (None, Some(content)) => {
-                    let place = (&origin, folder);
-                    Arc::new(KeptPrompt::read(builder, id, key, place, number, content))
-                }
-                (None, None) => Arc::new(KeptPrompt::absent(id, &origin, number)),
-            };
-            (number, version)
-        };
-        contents.into_iter().map(read).collect()
-    }
-
-    /// The keys of the prompts that have labels.
-    pub(crate) fn labelled(&self) -> Vec<Key> {
-        let key = |id: &Arc<str>| {
-            let direct = self.direct.get(id).and_then(|same| same.last());
-            direct.map_or_else(
-                || Key::new(id.replace('.', ":")),
-                |direct| direct.key.clone(),
-            )
-        };
-        self.labels.keys().map(key).collect()
-    }
-
-    /// Versions that templates name and that were not looked for yet.
-    pub(crate) fn unpinned(&self) -> Vec<Pin> {
-        let pins = self.unpinned.iter();
-        pins.filter(|pin| self.direct.contains_key(&pin.id))
-            .cloned()
-            .collect()
-    }
-
-    /// The snapshot with versions that templates name.
-    pub(crate) fn pin(
-        &mut self,
-        builder: &Builder,
-        before: &Snapshot,
-        pins: Vec<(Pin, Option<KeptPrompt>)>,
-    ) -> Snapshot {
-        let mut next = before.clone();
-        let mut touched = Touched::default();
-        for (pin, version) in pins {
-            let id: Arc<str> = format!("{}@{}", pin.id, pin.mark).into();
-            let version = version.map(Arc::new);
-            if let Some(version) = &version {
-                next.pinned.insert(id.clone(), version.clone());
-            }
-            self.pinned.insert(id.clone(), version);
-            self.unpinned.remove(&pin);
-            let seekers = self.seekers.get(&id).into_iter().flatten();
-            touched.prompts.extend(seekers.cloned());
         }
         self.make(builder, &mut next, touched);
         next
@@ -427,48 +331,6 @@ impl Stock {
             }
         }
         all
-    }
-
-    /// The ids with marks by which a prompt was looked for.
-    fn marked(&self, id: &str) -> Vec<Arc<str>> {
-        let begin = format!("{id}@");
-        let from = (Bound::Included(begin.as_str()), Bound::Unbounded);
-        let marked = self.seekers.range::<str, _>(from).map(|(other, _)| other);
-        let marked = marked.take_while(|other| other.starts_with(&begin));
-        marked.cloned().collect()
-    }
-
-    /// What the snapshot says of a prompt's labels and of where it is.
-    fn describe(&self, next: &mut Snapshot, id: &Arc<str>) {
-        let direct = self.direct.get(id).and_then(|same| same.last());
-        let Some(direct) = direct else {
-            next.labelled.remove(id);
-            next.places.remove(id);
-            return;
-        };
-        let placed = Placed {
-            key: direct.key.clone(),
-            folder: direct.entry.as_ref().and_then(|entry| entry.folder.clone()),
-        };
-        let is_usual = placed.folder.is_none()
-            && placed.key.as_str().replace(':', ".") == **id
-            && !placed.key.as_str().contains('.');
-        if is_usual {
-            next.places.remove(id);
-        } else {
-            next.places.insert(id.clone(), placed);
-        }
-        match self.labels.get(id) {
-            None => drop(next.labelled.remove(id)),
-            Some((labels, versions)) => {
-                let labelled = Labelled {
-                    labels: labels.clone(),
-                    versions: versions.clone(),
-                    latest: Arc::new(direct.kept()),
-                };
-                next.labelled.insert(id.clone(), Arc::new(labelled));
-            }
-        }
     }
 
     fn make_prompt(&mut self, builder: &Builder, next: &mut Snapshot, id: Arc<str>) {

@@ -1,0 +1,132 @@
+//! The contract between replicas about how often providers are asked: buckets that all of them
+//! draw from.
+//!
+//! A bucket fills evenly, and holds what a second brings, or one. So of requests no minute has more
+//! than its rate says, wherever it begins; of tokens it may have more by what the answers that were
+//! under way turned out to cost, which those who come next wait for.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use crate::BoxFuture;
+use crate::store::{Health, StoreError};
+
+/// What one request takes out of one bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draw {
+    /// Name of the bucket.
+    pub bucket: Arc<str>,
+    /// What a minute brings; 0 counts as 1.
+    pub per_minute: u32,
+    /// How much is taken. Below 0 where something is given back.
+    pub amount: i64,
+}
+
+impl Draw {
+    /// The most that the bucket holds.
+    #[must_use]
+    pub fn capacity(&self) -> f64 {
+        f64::from(self.per_minute / 60).max(1.0)
+    }
+
+    /// Milliseconds in which one comes in: a minute that begins with a full bucket brings no more
+    /// than the rate either.
+    #[must_use]
+    pub fn interval(&self) -> f64 {
+        60_000.0 / (f64::from(self.per_minute.max(1)) - self.capacity() + 1.0)
+    }
+}
+
+/// Whether a request may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Now, and its draws are taken.
+    Now,
+    /// Not before this time is over, when it is to be asked for again; it has a place in the line.
+    After(Duration),
+    /// Not within the time that it has. Nothing was taken.
+    Never {
+        /// When it could be sent, as things are.
+        wait: Duration,
+        /// The draw that it would wait for.
+        draw: usize,
+    },
+}
+
+/// The buckets of one process, or of all replicas. Those of a group are drawn from together, all or
+/// none.
+pub trait Rates: Send + Sync + fmt::Debug {
+    /// What and where it is, without secrets.
+    fn describe(&self) -> String;
+
+    /// Takes the draws, if the buckets have them; else gives the request a place in the line, if
+    /// its turn comes within `patience`. `in_line` says that it has one already.
+    fn take<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+        patience: Duration,
+        in_line: bool,
+    ) -> BoxFuture<'a, Result<Turn, StoreError>>;
+
+    /// Gives up a place in the line.
+    fn leave<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Takes what turned out to be needed besides, or gives back.
+    fn settle<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Keeps everybody from these buckets for a time; the line begins anew behind it.
+    fn hold<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Whether the buckets are those of all replicas, where they should be.
+    fn health(&self) -> Health {
+        Health::Ready
+    }
+}
+
+/// What happened to requests that buckets were asked for.
+#[derive(Debug, Default)]
+pub struct RateCounts {
+    /// Requests that waited for their turn.
+    pub waited: AtomicU64,
+    /// Milliseconds that they waited.
+    pub waited_ms: AtomicU64,
+    /// Requests that were refused, since their turn was too far away.
+    pub refused: AtomicU64,
+    /// Times that a provider asked to wait, and all were held back.
+    pub held: AtomicU64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_bucket_and_a_minute_are_no_more_than_the_rate() {
+        for per_minute in [0, 1, 3, 59, 60, 90, 500, 10_000, u32::MAX] {
+            let draw = Draw {
+                bucket: "a".into(),
+                per_minute,
+                amount: 1,
+            };
+            let most = draw.capacity() - 1.0 + 60_000.0 / draw.interval();
+            let rate = f64::from(per_minute.max(1));
+            assert!((most - rate).abs() < 1e-6 * rate, "{per_minute}: {most}");
+        }
+    }
+}

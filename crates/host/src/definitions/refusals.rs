@@ -1,0 +1,79 @@
+//! How many refusals are noted: enough to show who tries what, and too few to push out of the log
+//! what was done.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Refusals of one actor that are noted one by one within [`TIME`].
+pub(super) const MOST: u64 = 60;
+const TIME: Duration = Duration::from_secs(60);
+
+/// What was refused of late, by whom. As many actors as there are tokens.
+#[derive(Debug, Default)]
+pub(super) struct Refusals(Mutex<HashMap<Arc<str>, Counted>>);
+
+#[derive(Debug)]
+struct Counted {
+    since: Instant,
+    count: u64,
+}
+
+/// What becomes of a refusal.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Whether it is noted.
+    pub(super) is_noted: bool,
+    /// Earlier ones of this actor that were not, and of which nothing was said yet.
+    pub(super) left_out: u64,
+}
+
+impl Refusals {
+    pub(super) fn take(&self, who: &Arc<str>, now: Instant) -> Taken {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = all.entry(who.clone()).or_insert(Counted {
+            since: now,
+            count: 0,
+        });
+        let mut left_out = 0;
+        if now.duration_since(counted.since) >= TIME {
+            left_out = counted.count.saturating_sub(MOST);
+            *counted = Counted {
+                since: now,
+                count: 0,
+            };
+        }
+        counted.count += 1;
+        Taken {
+            is_noted: counted.count <= MOST,
+            left_out,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_a_few_lines_and_is_told() {
+        let refusals = Refusals::default();
+        let (ci, other): (Arc<str>, Arc<str>) = ("ci".into(), "other".into());
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let noted = |left_out| Taken {
+            is_noted: true,
+            left_out,
+        };
+        for _ in 0..MOST {
+            assert_eq!(refusals.take(&ci, at(1)), noted(0));
+        }
+        for second in [1, 2, 60] {
+            assert!(!refusals.take(&ci, at(second)).is_noted);
+        }
+        assert_eq!(refusals.take(&other, at(60)), noted(0));
+        assert_eq!(refusals.take(&ci, at(61)), noted(3));
+        assert_eq!(refusals.take(&ci, at(61)), noted(0));
+        assert_eq!(refusals.take(&ci, at(1000)), noted(0));
+    }
+}

@@ -1,0 +1,405 @@
+//! A provider or model that is asked no more often than its rate permits, by all replicas together.
+//!
+//! A request waits for its turn; one whose turn is too far away is refused at once, and told when to
+//! come back. A provider's 429 that says how long to wait holds all replicas back for that long.
+//! Stands below the retries, so that these count as well.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt};
+use quillet_core::BoxFuture;
+use quillet_core::chat::{
+    ChatEvent, ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, Usage, WireRequest,
+    WireStream,
+};
+use quillet_core::rates::{Draw, RateCounts, Rates, Turn};
+use tokio::time::{Instant, sleep};
+
+use crate::models::Vendor;
+use crate::tokens::counter_for;
+
+/// How often a provider that asks to wait is asked again.
+const MOST_HOLDS: usize = 3;
+
+/// What a minute may bring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rate {
+    /// Requests; as many as there are where `None`. 0 counts as 1.
+    pub requests: Option<u32>,
+    /// Tokens of requests and answers; as many as there are where `None`. 0 counts as 1.
+    pub tokens: Option<u32>,
+}
+
+/// Rates of providers and models, and the buckets that keep them.
+#[derive(Clone, Debug)]
+pub struct RateLimits {
+    rates: HashMap<String, Rate>,
+    buckets: Arc<dyn Rates>,
+    patience: Duration,
+    counts: Arc<RateCounts>,
+}
+
+/// What one request draws: first for the provider, then for the model.
+#[derive(Clone, Debug)]
+struct Draws {
+    group: &'static str,
+    all: Vec<Draw>,
+    /// Where those begin that are held back by a 429: the model's, if it has a rate of its own.
+    narrowest: usize,
+    /// Tokens that the request is thought to have; `None` where nobody counts them.
+    tokens: Option<i64>,
+}
+
+/// A model within the rates of its provider.
+#[derive(Clone)]
+pub(crate) struct Rated {
+    model: Arc<dyn ChatModel>,
+    group: &'static str,
+    limits: Arc<RateLimits>,
+}
+
+impl RateLimits {
+    /// Rates by an alias of a provider ([`Vendor::of_alias`]), or by a model's name as its provider
+    /// knows it; a request keeps its provider's rate and its model's. `patience` is the longest wait
+    /// of a request for its turn.
+    pub fn new(
+        rates: impl IntoIterator<Item = (String, Rate)>,
+        buckets: Arc<dyn Rates>,
+        patience: Duration,
+    ) -> Self {
+        let named = |(name, rate): (String, Rate)| match Vendor::of_alias(&name) {
+            Some(vendor) => (vendor.name().to_owned(), rate),
+            None => (name, rate),
+        };
+        RateLimits {
+            rates: rates.into_iter().map(named).collect(),
+            buckets,
+            patience,
+            counts: Arc::default(),
+        }
+    }
+
+    /// The buckets.
+    #[must_use]
+    pub fn buckets(&self) -> &dyn Rates {
+        &*self.buckets
+    }
+
+    /// What happened to requests.
+    #[must_use]
+    pub fn counts(&self) -> &RateCounts {
+        &self.counts
+    }
+
+    /// The model within these limits, if any may be meant for it.
+    pub(crate) fn around(
+        self: &Arc<Self>,
+        model: Arc<dyn ChatModel>,
+        vendor: Vendor,
+    ) -> Arc<dyn ChatModel> {
+        Arc::new(Rated {
+            model,
+            // Both wires of OpenAI draw from the same buckets, as they do there.
+            group: vendor.name(),
+            limits: Arc::clone(self),
+        })
+    }
+}
+
+fn add(draws: &mut Draws, name: &str, rate: Rate) {
+    let mut add = |of: &str, per_minute: Option<u32>, amount: i64| {
+        draws.all.extend(per_minute.map(|per_minute| Draw {
+            bucket: format!("{name}:{of}").into(),
+            per_minute,
+            amount,
+        }));
+    };
+    add("requests", rate.requests, 1);
+    // What an answer costs is known at its end.
+    add("tokens", rate.tokens, draws.tokens.unwrap_or_default());
+}
+
+impl Rated {
+    /// What a request for a model draws; `None` where there is no limit on it. Tokens are
+    /// estimated only where they count.
+    fn draws(&self, model: Option<&str>, tokens: impl FnOnce() -> i64) -> Option<Draws> {
+        let provider = self.limits.rates.get(self.group).copied();
+        let model = model.filter(|model| *model != self.group);
+        let own = model.and_then(|model| Some((model, *self.limits.rates.get(model)?)));
+        let counts = |rate: Option<Rate>| rate.is_some_and(|rate| rate.tokens.is_some());
+        let counted = counts(provider) || counts(own.map(|(_, rate)| rate));
+        let mut draws = Draws {
+            group: self.group,
+            all: Vec::new(),
+            narrowest: 0,
+            tokens: counted.then(tokens),
+        };
+        if let Some(rate) = provider {
+            add(&mut draws, self.group, rate);
+        }
+        if let Some((model, rate)) = own {
+            draws.narrowest = draws.all.len();
+            add(&mut draws, model, rate);
+        }
+        (!draws.all.is_empty()).then_some(draws)
+    }
+
+    /// Waits for the turn of a request, at most until then.
+    async fn admit(&self, draws: &Draws, until: Instant) -> Result<(), ModelError> {
+        let counts = &self.limits.counts;
+        let began = Instant::now();
+        let mut place: Option<Place> = None;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let in_line = place.is_some();
+            let buckets = &self.limits.buckets;
+            let turn = buckets.take(draws.group, &draws.all, left, in_line).await;
+            match turn {
+                // Buckets that do not answer hold nobody up; a shared one has said so.
+                Ok(Turn::Now) | Err(_) => {
+                    if let Some(place) = place.take() {
+                        place.served();
+                        let waited = u64::try_from(began.elapsed().as_millis());
+                        counts.waited.fetch_add(1, Ordering::Relaxed);
+                        let waited = waited.unwrap_or(u64::MAX);
+                        counts.waited_ms.fetch_add(waited, Ordering::Relaxed);
+                    }
+                    return Ok(());
+                }
+                Ok(Turn::After(wait)) => {
+                    place.get_or_insert_with(|| Place::of(self, draws));
+                    sleep(wait.max(Duration::from_millis(1))).await;
+                }
+                Ok(Turn::Never { wait, draw }) => {
+                    counts.refused.fetch_add(1, Ordering::Relaxed);
+                    return Err(self.refused(draws.all.get(draw), wait));
+                }
+            }
+        }
+    }
+
+    fn refused(&self, draw: Option<&Draw>, wait: Duration) -> ModelError {
+        let patience = self.limits.patience;
+        let (name, unit, rate) = draw.map_or(("it", "requests", 0), |draw| {
+            let (name, unit) = draw.bucket.rsplit_once(':').unwrap_or((&draw.bucket, ""));
+            (name, unit, draw.per_minute)
+        });
+        let message = format!(
+            "the turn of this request for {name} comes in {wait:.1?}, and it may wait {patience:?} (model.rate_wait_ms): model.{unit}_per_minute permits {rate} {unit} a minute, or the provider asked to wait"
+        );
+        ModelError {
+            retry_after: Some(wait),
+            ..ModelError::new(ModelErrorKind::OverRate, message)
+        }
+    }
+
+    /// Holds all replicas back where a provider asks to wait. Answers whether the request can
+    /// outlast it.
+    async fn hold(&self, draws: &Draws, error: &mut ModelError, until: Instant) -> bool {
+        let Some(wait) = asked_to_wait(error) else {
+            return false;
+        };
+        self.limits.counts.held.fetch_add(1, Ordering::Relaxed);
+        let held = draws.all.get(draws.narrowest..).unwrap_or_default();
+        // Who cannot be told finds out by the provider's own 429.
+        let _ = self.limits.buckets.hold(draws.group, held, wait).await;
+        let outlasts = Instant::now() + wait <= until;
+        if !outlasts {
+            error.kind = ModelErrorKind::OverRate;
+        }
+        outlasts
+    }
+
+    async fn ask(&self, request: ChatRequest) -> Result<ChatStream, ModelError> {
+        let tokens = || estimated(&request);
+        let Some(draws) = self.draws(request.model.as_deref(), tokens) else {
+            return self.model.stream(request).await;
+        };
+        let until = Instant::now() + self.limits.patience;
+        let mut holds = 0;
+        loop {
+            self.admit(&draws, until).await?;
+            match self.model.stream(request.clone()).await {
+                Ok(stream) => return Ok(self.settling(stream, draws)),
+                Err(mut error) => {
+                    holds += 1;
+                    if !self.hold(&draws, &mut error, until).await || holds > MOST_HOLDS {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The stream, which says at its end what it cost.
+    fn settling(&self, stream: ChatStream, draws: Draws) -> ChatStream {
+        let Some(tokens) = draws.tokens else {
+            return stream;
+        };
+        Box::pin(Settling {
+            stream,
+            usage: None,
+            tokens,
+            draws,
+            buckets: Arc::clone(&self.limits.buckets),
+        })
+    }
+}
+
+/// How long a provider asks to wait, where it does.
+fn asked_to_wait(error: &ModelError) -> Option<Duration> {
+    let wait = error.retry_after.filter(|wait| !wait.is_zero());
+    wait.filter(|_| error.kind == ModelErrorKind::RateLimited)
+}
+
+/// Tokens of a request, by estimate: what is counted for the time until the provider says it.
+fn estimated(request: &ChatRequest) -> i64 {
+    // An exact counter would load its vocabulary for a number that is corrected soon.
+    let counter = counter_for("");
+    let messages = request.messages.iter();
+    let tokens: u64 = messages.map(|message| counter.message(message)).sum();
+    i64::try_from(tokens).unwrap_or(i64::MAX)
+}
+
+/// A place in the line, which is given up where nobody waits any more.
+struct Place {
+    left: Option<(Arc<dyn Rates>, Draws)>,
+}
+
+impl Place {
+    fn of(rated: &Rated, draws: &Draws) -> Self {
+        Place {
+            left: Some((Arc::clone(&rated.limits.buckets), draws.clone())),
+        }
+    }
+
+    /// Its turn has come.
+    fn served(mut self) {
+        self.left = None;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some((buckets, draws)) = self.left.take() {
+            spawn(async move {
+                let _ = buckets.leave(draws.group, &draws.all).await;
+            });
+        }
+    }
+}
+
+/// A stream that corrects at its end what was thought to be its cost.
+struct Settling {
+    stream: ChatStream,
+    usage: Option<Usage>,
+    tokens: i64,
+    draws: Draws,
+    buckets: Arc<dyn Rates>,
+}
+
+impl Stream for Settling {
+    type Item = Result<ChatEvent, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let event = self.stream.poll_next_unpin(context);
+        if let Poll::Ready(Some(Ok(ChatEvent::Usage(usage)))) = &event {
+            self.usage = Some(*usage);
+        }
+        event
+    }
+}
+
+impl Drop for Settling {
+    fn drop(&mut self) {
+        let Some(usage) = self.usage else {
+            return;
+        };
+        let spent = i64::try_from(usage.total_tokens()).unwrap_or(i64::MAX);
+        let more = spent.saturating_sub(self.tokens);
+        if more == 0 {
+            return;
+        }
+        let (buckets, group) = (Arc::clone(&self.buckets), self.draws.group);
+        let tokens = self.draws.all.iter();
+        let tokens = tokens.filter(|draw| draw.bucket.ends_with(":tokens"));
+        let draws: Vec<Draw> = tokens
+            .map(|draw| Draw {
+                amount: more,
+                ..draw.clone()
+            })
+            .collect();
+        spawn(async move {
+            let _ = buckets.settle(group, &draws).await;
+        });
+    }
+}
+
+/// Where the runtime has ended, so has everybody who drew.
+fn spawn(work: impl Future<Output = ()> + Send + 'static) {
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        runtime.spawn(work);
+    }
+}
+
+impl fmt::Debug for Rated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rated")
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ChatModel for Rated {
+    fn describe(&self) -> String {
+        self.model.describe()
+    }
+
+    fn is_configured(&self) -> bool {
+        self.model.is_configured()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        Box::pin(self.ask(request))
+    }
+
+    fn pass<'a>(
+        &'a self,
+        request: &'a WireRequest,
+    ) -> Option<BoxFuture<'a, Result<WireStream, ModelError>>> {
+        let mut first = Some(self.model.pass(request)?);
+        let Some(draws) = self.draws(request.model.as_deref(), || 0) else {
+            return first;
+        };
+        // What an answer cost is in its events only.
+        if draws.tokens.is_some() {
+            return None;
+        }
+        Some(Box::pin(async move {
+            let until = Instant::now() + self.limits.patience;
+            let mut holds = 0;
+            loop {
+                self.admit(&draws, until).await?;
+                let asking = first.take().or_else(|| self.model.pass(request));
+                let answer = match asking {
+                    Some(asking) => asking.await,
+                    None => Err(crate::retry::lost()),
+                };
+                let mut error = match answer {
+                    Ok(stream) => return Ok(stream),
+                    Err(error) => error,
+                };
+                holds += 1;
+                if !self.hold(&draws, &mut error, until).await || holds > MOST_HOLDS {
+                    return Err(error);
+                }
+            }
+        }))
+    }
+}

@@ -1,0 +1,185 @@
+//! Buckets of one process.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use quillet_core::BoxFuture;
+use quillet_core::rates::{Draw, Rates, Turn};
+use quillet_core::store::StoreError;
+use tokio::time::Instant;
+
+use super::NEAR_MS;
+
+/// Buckets in memory.
+#[derive(Debug)]
+pub struct MemoryRates {
+    began: Instant,
+    groups: Mutex<HashMap<String, Group>>,
+}
+
+type Group = HashMap<Arc<str>, Bucket>;
+
+/// In milliseconds since the beginning.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    full: f64,
+    due: f64,
+}
+
+impl Default for MemoryRates {
+    fn default() -> Self {
+        MemoryRates::new()
+    }
+}
+
+impl MemoryRates {
+    /// Full buckets.
+    #[must_use]
+    pub fn new() -> Self {
+        MemoryRates {
+            began: Instant::now(),
+            groups: Mutex::default(),
+        }
+    }
+
+    /// Changes the buckets of a group.
+    fn with<T>(&self, group: &str, change: impl FnOnce(&mut Group, f64) -> T) -> T {
+        let now = self.began.elapsed().as_secs_f64() * 1000.0;
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        match groups.get_mut(group) {
+            Some(found) => change(found, now),
+            None => change(groups.entry(group.to_owned()).or_default(), now),
+        }
+    }
+
+    /// Moves the times of each bucket by what its draw is worth.
+    fn shift(&self, group: &str, draws: &[Draw], shift: impl Fn(&mut Bucket, f64)) {
+        self.with(group, |group, now| {
+            for draw in draws {
+                let mut bucket = at(group, draw, now);
+                shift(&mut bucket, worth(draw));
+                group.insert(draw.bucket.clone(), bucket);
+            }
+        });
+    }
+}
+
+/// A bucket as it is now. A time that has passed says no more than that it is full.
+fn at(group: &Group, draw: &Draw, now: f64) -> Bucket {
+    let kept = group.get(&draw.bucket).copied().unwrap_or_default();
+    let full = kept.full.max(now);
+    Bucket {
+        full,
+        due: kept.due.max(full),
+    }
+}
+
+fn worth(draw: &Draw) -> f64 {
+    draw.amount as f64 * draw.interval()
+}
+
+/// How long before a bucket is full it has what a draw needs. One that needs more than a bucket
+/// holds is served by a full one, which owes the rest.
+fn slack(draw: &Draw) -> f64 {
+    let capacity = draw.capacity();
+    (capacity - capacity.min(draw.amount as f64)) * draw.interval()
+}
+
+fn milliseconds(time: f64) -> Duration {
+    Duration::try_from_secs_f64(time.ceil() / 1000.0).unwrap_or(Duration::MAX)
+}
+
+fn turn(group: &mut Group, draws: &[Draw], now: f64, patience: f64, in_line: bool) -> Turn {
+    let mut buckets: Vec<Bucket> = draws.iter().map(|draw| at(group, draw, now)).collect();
+    let (mut ready, mut next, mut tightest) = (now, now, 0);
+    for (index, (bucket, draw)) in buckets.iter().zip(draws).enumerate() {
+        ready = ready.max(bucket.full - slack(draw));
+        if bucket.due - slack(draw) > next {
+            (next, tightest) = (bucket.due - slack(draw), index);
+        }
+    }
+    let goes = if in_line { ready <= now } else { next <= now };
+    if !goes && in_line && ready - now <= NEAR_MS {
+        return Turn::After(milliseconds(ready - now));
+    }
+    if !goes && next - now > patience {
+        return Turn::Never {
+            wait: milliseconds(next - now),
+            draw: tightest,
+        };
+    }
+    for (bucket, draw) in buckets.iter_mut().zip(draws) {
+        if goes {
+            bucket.full += worth(draw);
+        }
+        // Who was in the line has been reckoned with.
+        if !(goes && in_line) {
+            bucket.due += worth(draw);
+        }
+        group.insert(draw.bucket.clone(), *bucket);
+    }
+    if goes {
+        Turn::Now
+    } else {
+        Turn::After(milliseconds(next - now))
+    }
+}
+
+impl Rates for MemoryRates {
+    fn describe(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn take<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+        patience: Duration,
+        in_line: bool,
+    ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+        let patience = patience.as_secs_f64() * 1000.0;
+        let take = move |group: &mut Group, now: f64| turn(group, draws, now, patience, in_line);
+        async move { Ok(self.with(group, take)) }.boxed()
+    }
+
+    fn leave<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.shift(group, draws, |bucket, worth| bucket.due -= worth);
+        async { Ok(()) }.boxed()
+    }
+
+    fn settle<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.shift(group, draws, |bucket, worth| {
+            bucket.full += worth;
+            bucket.due += worth;
+        });
+        async { Ok(()) }.boxed()
+    }
+
+    fn hold<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let time = time.as_secs_f64() * 1000.0;
+        self.with(group, |group, now| {
+            for draw in draws {
+                // When the time is over, it has one.
+                let held = now + time + (draw.capacity() - 1.0) * draw.interval();
+                let full = at(group, draw, now).full.max(held);
+                group.insert(draw.bucket.clone(), Bucket { full, due: full });
+            }
+        });
+        async { Ok(()) }.boxed()
+    }
+}

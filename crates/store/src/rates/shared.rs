@@ -1,0 +1,129 @@
+//! Buckets of all replicas, and those of this process while the others cannot be had.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use quillet_core::BoxFuture;
+use quillet_core::rates::{Draw, Rates, Turn};
+use quillet_core::store::{Health, StoreError};
+
+use super::MemoryRates;
+
+/// Draws from the shared buckets; while they do not answer, from its own. A rate that nobody keeps
+/// would cost more than one that every replica keeps for itself.
+#[derive(Debug)]
+pub(crate) struct SharedRates<R> {
+    shared: R,
+    own: MemoryRates,
+    alone: AtomicBool,
+}
+
+impl<R: Rates> SharedRates<R> {
+    pub(crate) fn new(shared: R) -> Self {
+        SharedRates {
+            shared,
+            own: MemoryRates::new(),
+            alone: AtomicBool::new(false),
+        }
+    }
+
+    /// What was answered; `None` if nothing was. Says so when that changes.
+    fn heard<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
+        let was_alone = self.alone.swap(answer.is_err(), Ordering::Relaxed);
+        match answer {
+            Ok(answer) => {
+                if was_alone {
+                    tracing::info!(target: "quillet::rates", "the rates of models are those of all replicas again");
+                }
+                Some(answer)
+            }
+            Err(error) => {
+                if !was_alone {
+                    tracing::warn!(
+                        target: "quillet::rates",
+                        "{error}; until it answers, this replica keeps the rates of models by itself"
+                    );
+                }
+                None
+            }
+        }
+    }
+}
+
+impl<R: Rates> Rates for SharedRates<R> {
+    fn describe(&self) -> String {
+        self.shared.describe()
+    }
+
+    fn take<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+        patience: Duration,
+        in_line: bool,
+    ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+        async move {
+            let taken = self.shared.take(group, draws, patience, in_line).await;
+            match self.heard(taken) {
+                Some(turn) => Ok(turn),
+                None => self.own.take(group, draws, patience, in_line).await,
+            }
+        }
+        .boxed()
+    }
+
+    fn leave<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move {
+            let left = self.shared.leave(group, draws).await;
+            match self.heard(left) {
+                Some(()) => Ok(()),
+                None => self.own.leave(group, draws).await,
+            }
+        }
+        .boxed()
+    }
+
+    fn settle<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move {
+            let settled = self.shared.settle(group, draws).await;
+            match self.heard(settled) {
+                Some(()) => Ok(()),
+                None => self.own.settle(group, draws).await,
+            }
+        }
+        .boxed()
+    }
+
+    fn hold<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move {
+            let held = self.shared.hold(group, draws, time).await;
+            match self.heard(held) {
+                Some(()) => Ok(()),
+                None => self.own.hold(group, draws, time).await,
+            }
+        }
+        .boxed()
+    }
+
+    fn health(&self) -> Health {
+        if self.alone.load(Ordering::Relaxed) {
+            let reason = format!("{} does not answer", self.shared.describe());
+            return Health::Away { reason };
+        }
+        Health::Ready
+    }
+}

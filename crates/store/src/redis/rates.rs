@@ -1,0 +1,222 @@
+//! Buckets in Redis, which all replicas draw from.
+//!
+//! `<prefix>rates:{<group>}` is a hash with two times for each bucket, `<bucket>:full` and
+//! `<bucket>:due`, in milliseconds since 1970; what they mean, [`crate::rates`] says. Time is
+//! Redis' own: the clocks of replicas differ. It goes by itself a minute after all buckets are full,
+//! which `until` keeps.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use quillet_core::BoxFuture;
+use quillet_core::rates::{Draw, Rates, Turn};
+use quillet_core::store::StoreError;
+
+use super::client::Client;
+use super::script::{count, list, number, script};
+use super::settings::Settings;
+use crate::StoreOptions;
+use crate::address::RedisAddress;
+use crate::changes::Hub;
+use crate::rates::NEAR_MS;
+
+/// What all scripts begin with: the time, the times of a bucket, and to keep them. Numbers are
+/// written with `%.3f`, since Lua writes large ones with an exponent.
+const BUCKETS: &str = "
+local key, t = KEYS[1], redis.call('TIME')
+local now = t[1] * 1000 + t[2] / 1000
+local last = now
+local function read(bucket)
+  local kept = redis.call('HMGET', key, bucket .. ':full', bucket .. ':due')
+  local full = math.max(tonumber(kept[1] or '0'), now)
+  return full, math.max(tonumber(kept[2] or '0'), full)
+end
+local function write(bucket, full, due)
+  redis.call('HSET', key, bucket .. ':full', string.format('%.3f', full),
+    bucket .. ':due', string.format('%.3f', due))
+  last = math.max(last, full, due)
+end
+local function keep()
+  local until_ = math.max(tonumber(redis.call('HGET', key, 'until') or '0'), last + 60000)
+  redis.call('HSET', key, 'until', string.format('%.3f', until_))
+  redis.call('PEXPIRE', key, math.ceil(until_ - now))
+end
+";
+
+/// ARGV: patience, whether it is in the line, how near its turn has to be then; name, capacity,
+/// interval and amount of each draw. Answers `[0]` for now, `[1, milliseconds]` for a place in the
+/// line, `[2, milliseconds, draw]` for a turn too far away.
+const TAKE: &str = "
+local patience, in_line, near = tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[3])
+local ready, turn, tightest, draws = now, now, 0, {}
+for i = 4, #ARGV, 4 do
+  local capacity, interval, amount = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
+  local full, due = read(ARGV[i])
+  local slack = (capacity - math.min(amount, capacity)) * interval
+  ready = math.max(ready, full - slack)
+  if due - slack > turn then turn, tightest = due - slack, #draws end
+  draws[#draws + 1] = {ARGV[i], full, due, amount * interval}
+end
+local goes = turn <= now
+if in_line then goes = ready <= now end
+if not goes and in_line and ready - now <= near then return {1, math.ceil(ready - now)} end
+if not goes and turn - now > patience then return {2, math.ceil(turn - now), tightest} end
+for _, draw in ipairs(draws) do
+  local full, due = draw[2], draw[3]
+  if goes then full = full + draw[4] end
+  if not (goes and in_line) then due = due + draw[4] end
+  write(draw[1], full, due)
+end
+keep()
+if goes then return {0} end
+return {1, math.ceil(turn - now)}";
+
+/// ARGV: name of each bucket, and by how much its two times move.
+const SHIFT: &str = "
+for i = 1, #ARGV, 3 do
+  local full, due = read(ARGV[i])
+  write(ARGV[i], full + tonumber(ARGV[i + 1]), due + tonumber(ARGV[i + 2]))
+end
+keep()
+return 0";
+
+/// ARGV: name of each bucket, and in how many milliseconds it is to be full at the earliest.
+const HOLD: &str = "
+for i = 1, #ARGV, 2 do
+  local full = math.max(read(ARGV[i]), now + tonumber(ARGV[i + 1]))
+  write(ARGV[i], full, full)
+end
+keep()
+return 0";
+
+/// Buckets in Redis.
+#[derive(Debug)]
+pub(crate) struct RedisRates {
+    settings: Settings,
+    /// Connects with the first request, and so inside of a runtime.
+    client: OnceLock<Client>,
+}
+
+impl RedisRates {
+    /// Connects to nothing yet.
+    ///
+    /// # Errors
+    /// `Configuration` for a certificate file that cannot be read or is broken.
+    pub(crate) fn new(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
+        Ok(RedisRates {
+            settings: Settings::quiet(address, options)?,
+            client: OnceLock::new(),
+        })
+    }
+
+    async fn run(
+        &self,
+        text: &str,
+        group: &str,
+        arguments: &[String],
+    ) -> Result<Vec<redis::Value>, StoreError> {
+        let client = self
+            .client
+            .get_or_init(|| Client::open(self.settings.clone(), Hub::new()));
+        let key = self.settings.layout.tagged("rates", group);
+        let whole = [BUCKETS, text].concat();
+        let reply = client.ask(script(&whole, &[&key], arguments)).await?;
+        Ok(list(reply))
+    }
+
+    async fn turn(
+        &self,
+        group: &str,
+        draws: &[Draw],
+        patience: Duration,
+        in_line: bool,
+    ) -> Result<Turn, StoreError> {
+        let mut arguments = vec![
+            patience.as_millis().to_string(),
+            u8::from(in_line).to_string(),
+            NEAR_MS.to_string(),
+        ];
+        for draw in draws {
+            arguments.extend([
+                draw.bucket.to_string(),
+                draw.capacity().to_string(),
+                draw.interval().to_string(),
+                draw.amount.to_string(),
+            ]);
+        }
+        let reply = self.run(TAKE, group, &arguments).await?;
+        let at = |place: usize| reply.get(place).map_or(0, count);
+        let wait = Duration::from_millis(at(1));
+        Ok(match reply.first().map_or(0, number) {
+            0 => Turn::Now,
+            1 => Turn::After(wait),
+            _ => Turn::Never {
+                wait,
+                draw: usize::try_from(at(2)).unwrap_or_default(),
+            },
+        })
+    }
+
+    /// Moves both times of each bucket by parts of what its draw is worth.
+    async fn shift(&self, group: &str, draws: &[Draw], by: [f64; 2]) -> Result<(), StoreError> {
+        let of = |draw: &Draw| {
+            let worth = draw.amount as f64 * draw.interval();
+            let [full, due] = by.map(|part| (part * worth).to_string());
+            [draw.bucket.to_string(), full, due]
+        };
+        let arguments: Vec<String> = draws.iter().flat_map(of).collect();
+        self.run(SHIFT, group, &arguments).await.map(|_| ())
+    }
+}
+
+impl Rates for RedisRates {
+    fn describe(&self) -> String {
+        self.settings.address.to_string()
+    }
+
+    fn take<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+        patience: Duration,
+        in_line: bool,
+    ) -> BoxFuture<'a, Result<Turn, StoreError>> {
+        self.turn(group, draws, patience, in_line).boxed()
+    }
+
+    fn leave<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.shift(group, draws, [0.0, -1.0]).boxed()
+    }
+
+    fn settle<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.shift(group, draws, [1.0, 1.0]).boxed()
+    }
+
+    fn hold<'a>(
+        &'a self,
+        group: &'a str,
+        draws: &'a [Draw],
+        time: Duration,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move {
+            let of = |draw: &Draw| {
+                // When the time is over, it has one.
+                let rest = (draw.capacity() - 1.0) * draw.interval();
+                let full = time.as_secs_f64() * 1000.0 + rest;
+                [draw.bucket.to_string(), full.to_string()]
+            };
+            let arguments: Vec<String> = draws.iter().flat_map(of).collect();
+            self.run(HOLD, group, &arguments).await.map(|_| ())
+        }
+        .boxed()
+    }
+}

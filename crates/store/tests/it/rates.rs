@@ -1,0 +1,229 @@
+//! What buckets for requests to models promise, tried in memory and in Redis. Two connections stand
+//! for two replicas. Nothing here waits for a turn: what is said of it is looked at instead.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::rates::{Draw, Rates, Turn};
+use quillet_core::store::Health;
+use quillet_store::open_rates;
+use quillet_test_support::{Cluster, RedisServer, free_port};
+
+use crate::support::patient;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn rates(address: &str) -> Arc<dyn Rates> {
+    open_rates(address, &patient()).unwrap()
+}
+
+fn draw(bucket: &str, per_minute: u32, amount: i64) -> Draw {
+    Draw {
+        bucket: bucket.into(),
+        per_minute,
+        amount,
+    }
+}
+
+async fn take(rates: &Arc<dyn Rates>, group: &str, draws: &[Draw], patience: Duration) -> Turn {
+    rates.take(group, draws, patience, false).await.unwrap()
+}
+
+/// A turn that is this many seconds away, less what the test has taken since, which is less than
+/// the half of it.
+fn about(turn: Turn, seconds: f64) {
+    let Turn::After(wait) = turn else {
+        panic!("{turn:?} is not in {seconds} s");
+    };
+    let wait = wait.as_secs_f64();
+    assert!(wait <= seconds + 0.01, "{wait} s, not {seconds} s");
+    assert!(wait > seconds / 2.0, "{wait} s, not {seconds} s");
+}
+
+/// One an hour's sixtieth: slow enough that no machine takes a minute between two calls.
+async fn a_line_is_one_for_all(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
+    let requests = [draw("line:requests", 1, 1)];
+    assert_eq!(take(one, "line", &requests, HOUR).await, Turn::Now);
+    about(take(two, "line", &requests, HOUR).await, 60.0);
+    about(take(one, "line", &requests, HOUR).await, 120.0);
+    // Too far away: says when, and takes no place.
+    for _ in 0..3 {
+        match take(two, "line", &requests, Duration::from_secs(100)).await {
+            Turn::Never { wait, draw } => {
+                assert_eq!(draw, 0);
+                assert!(wait > Duration::from_secs(100), "{wait:?}");
+                assert!(wait <= Duration::from_secs(180), "{wait:?}");
+            }
+            turn => panic!("{turn:?}"),
+        }
+    }
+    // Who is in the line and comes too early waits on, and at its old place.
+    let early = one.take("line", &requests, HOUR, true).await.unwrap();
+    assert!(matches!(early, Turn::After(_)), "{early:?}");
+    two.leave("line", &requests).await.unwrap();
+    two.leave("line", &requests).await.unwrap();
+    two.leave("line", &requests).await.unwrap();
+    about(take(one, "line", &requests, HOUR).await, 60.0);
+    // Another group has buckets of its own.
+    assert_eq!(take(one, "line2", &requests, HOUR).await, Turn::Now);
+}
+
+async fn no_more_come_at_once_than_a_second_brings(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
+    // 120 a minute: two at once, then one in 60 / 119 s.
+    let requests = [draw("burst:requests", 120, 1)];
+    let mut now = 0;
+    for index in 0..200 {
+        let replica = if index % 2 == 0 { one } else { two };
+        now += usize::from(take(replica, "burst", &requests, HOUR).await == Turn::Now);
+    }
+    // All after the first two are in the line: places there are promised, not drawn.
+    assert_eq!(now, 2);
+    match take(one, "burst", &requests, Duration::ZERO).await {
+        Turn::Never { wait, .. } => assert!(wait > Duration::from_secs(50), "{wait:?}"),
+        turn => panic!("{turn:?}"),
+    }
+}
+
+async fn all_draws_are_taken_or_none(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
+    let wide = draw("p:requests", 600, 1);
+    let narrow = draw("m:requests", 1, 1);
+    let both = [wide.clone(), narrow];
+    assert_eq!(take(one, "both", &both, HOUR).await, Turn::Now);
+    for _ in 0..50 {
+        match take(two, "both", &both, Duration::from_secs(1)).await {
+            Turn::Never { draw, .. } => assert_eq!(draw, 1),
+            turn => panic!("{turn:?}"),
+        }
+    }
+    // The provider's bucket lost nothing by those.
+    let turn = take(one, "both", &[wide], Duration::ZERO).await;
+    assert_eq!(turn, Turn::Now);
+}
+
+async fn what_an_answer_cost_is_taken_at_its_end(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
+    // A bucket of 60 holds one; a larger request is served by a full one, which owes the rest.
+    let tokens = |amount| [draw("t:tokens", 60, amount)];
+    assert_eq!(take(one, "t", &tokens(60), HOUR).await, Turn::Now);
+    about(take(two, "t", &tokens(60), HOUR).await, 60.0);
+    two.settle("t", &tokens(60)).await.unwrap();
+    about(take(one, "t", &tokens(1), HOUR).await, 180.0);
+    one.settle("t", &tokens(-120)).await.unwrap();
+    about(take(two, "t", &tokens(1), HOUR).await, 61.0);
+}
+
+async fn a_hold_holds_all(one: &Arc<dyn Rates>, two: &Arc<dyn Rates>) {
+    let requests = [draw("h:requests", 60, 1)];
+    assert_eq!(take(one, "h", &requests, HOUR).await, Turn::Now);
+    about(take(two, "h", &requests, HOUR).await, 1.0);
+    two.hold("h", &requests, Duration::from_secs(600))
+        .await
+        .unwrap();
+    // Who was in the line goes to the end of the new one.
+    let held = two.take("h", &requests, HOUR, true).await.unwrap();
+    about(held, 600.0);
+    about(take(one, "h", &requests, HOUR).await, 601.0);
+    // A shorter one does not let anybody in.
+    one.hold("h", &requests, Duration::from_secs(10))
+        .await
+        .unwrap();
+    about(take(one, "h", &requests, HOUR).await, 600.0);
+}
+
+async fn everything(one: Arc<dyn Rates>, two: Arc<dyn Rates>) {
+    a_line_is_one_for_all(&one, &two).await;
+    no_more_come_at_once_than_a_second_brings(&one, &two).await;
+    all_draws_are_taken_or_none(&one, &two).await;
+    what_an_answer_cost_is_taken_at_its_end(&one, &two).await;
+    a_hold_holds_all(&one, &two).await;
+    assert_eq!(one.health(), Health::Ready);
+}
+
+#[tokio::test]
+async fn in_memory() {
+    let rates = rates("memory:");
+    everything(rates.clone(), rates).await;
+}
+
+#[tokio::test]
+async fn in_redis() {
+    let redis = RedisServer::start();
+    let address = format!("redis://127.0.0.1:{}/", redis.port);
+    everything(rates(&address), rates(&address)).await;
+    // Nothing stays behind for ever.
+    let keys = redis.cli(&["--raw", "KEYS", "*"]);
+    assert_eq!(keys.lines().count(), 6, "{keys}");
+    for key in keys.lines() {
+        assert!(key.starts_with("shenma:rates:{"), "{key}");
+        let ttl: i64 = redis.cli(&["PTTL", key]).trim().parse().unwrap();
+        assert!(ttl > 0, "{key}: {ttl}");
+    }
+}
+
+#[tokio::test]
+async fn in_a_cluster() {
+    let cluster = Cluster::start();
+    let address = cluster.url();
+    everything(rates(&address), rates(&address)).await;
+}
+
+/// Those who ask one after the other, each when it was told to, never get more than the rate.
+#[tokio::test]
+async fn no_replica_gets_more_than_all_may_have() {
+    let redis = RedisServer::start();
+    let address = format!("redis://127.0.0.1:{}/", redis.port);
+    let ask = |rates: Arc<dyn Rates>| async move {
+        let requests = [draw("busy:requests", 6000, 1)];
+        let mut in_line = false;
+        loop {
+            match rates.take("busy", &requests, HOUR, in_line).await.unwrap() {
+                Turn::Now => return tokio::time::Instant::now(),
+                Turn::After(wait) => tokio::time::sleep(wait).await,
+                turn => panic!("{turn:?}"),
+            }
+            in_line = true;
+        }
+    };
+    let replicas = [rates(&address), rates(&address), rates(&address)];
+    let began = tokio::time::Instant::now();
+    let asking = (0..300).map(|index| ask(replicas[index % 3].clone()));
+    let mut times: Vec<f64> = futures_util::future::join_all(asking)
+        .await
+        .into_iter()
+        .map(|at| (at - began).as_secs_f64())
+        .collect();
+    times.sort_by(f64::total_cmp);
+    // 100 at once, and 5901 a minute after them; an answer takes its time, so none comes earlier.
+    for (index, at) in times.iter().enumerate() {
+        let earliest = (index as f64 - 99.0) * 60.0 / 5901.0;
+        assert!(*at >= earliest - 0.001, "{index}: {at} s, not {earliest} s");
+    }
+}
+
+#[tokio::test]
+async fn without_redis_each_replica_keeps_a_bucket_of_its_own() {
+    let port = free_port();
+    let address = format!("redis://127.0.0.1:{port}/");
+    let (one, two) = (rates(&address), rates(&address));
+    let requests = [draw("a:requests", 1, 1)];
+    for replica in [&one, &two] {
+        assert_eq!(take(replica, "a", &requests, HOUR).await, Turn::Now);
+        about(take(replica, "a", &requests, HOUR).await, 60.0);
+        assert!(matches!(replica.health(), Health::Away { .. }));
+        replica.hold("a", &requests, HOUR).await.unwrap();
+        replica.settle("a", &requests).await.unwrap();
+        replica.leave("a", &requests).await.unwrap();
+    }
+    // It comes back, and both draw from one bucket again.
+    let _redis = RedisServer::start_at(port, &[]);
+    let shared = [draw("b:requests", 1, 1)];
+    for _ in 0..2000 {
+        take(&one, "c", &[draw("c:requests", 60_000, 1)], HOUR).await;
+        take(&two, "c", &[draw("c:requests", 60_000, 1)], HOUR).await;
+        if one.health() == Health::Ready && two.health() == Health::Ready {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(take(&one, "b", &shared, HOUR).await, Turn::Now);
+    about(take(&two, "b", &shared, HOUR).await, 60.0);
+}

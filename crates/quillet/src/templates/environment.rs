@@ -112,11 +112,17 @@ impl Environment {
             }
             // A name that is computed may be any; one that is broken is then as if it were not there.
             if references.dynamic && called.len() < self.sources.len() {
-                let all = self.names().filter(|other| *other != name).collect();
-                return Ok(self.compile_with(name, text, &all).unwrap_or(template));
+                let others = self.sources.iter().filter(|(other, _)| *other != name);
+                let sound = others.filter(|(other, text)| self.is_sound(other, text));
+                let all = sound.map(|(other, _)| other.as_str()).collect();
+                return self.compile_with(name, text, &all);
             }
             return Ok(template);
         }
+    }
+
+    fn is_sound(&self, name: &str, text: &str) -> bool {
+        self.compile_with(name, text, &BTreeSet::new()).is_ok()
     }
 
     fn compile_with(
@@ -151,5 +157,55 @@ impl Environment {
 
     fn forget(&mut self) {
         self.kept().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment() -> Environment {
+        let mut environment = Environment::new("jinja");
+        environment.add("page", "[{% include 'part' %}]{% include other %}");
+        environment.add("part", "{{ x }}{% include 'deep' %}");
+        environment.add("deep", "!");
+        environment.add("broken", "{% if %}");
+        environment.add("uses", "{% include 'broken' %}");
+        environment
+    }
+
+    #[test]
+    fn templates_are_compiled_with_what_they_call() {
+        let mut environment = environment();
+        let page = environment.template("page").unwrap();
+        let given = [("x", "1"), ("other", "deep")];
+        assert_eq!(
+            page.render([("x", "1"), ("other", "part")]).unwrap(),
+            "[1!]1!"
+        );
+        assert_eq!(page.render(given).unwrap(), "[1!]!");
+        environment.add("deep", "?");
+        let page = environment.template("page").unwrap();
+        assert_eq!(page.render(given).unwrap(), "[1?]?");
+        let text = environment.template_of("{% include 'part' %}").unwrap();
+        assert_eq!(text.render(given).unwrap(), "1?");
+        assert!(environment.remove("deep") && !environment.remove("deep"));
+        assert!(environment.template("page").unwrap().render(given).is_err());
+    }
+
+    #[test]
+    fn a_broken_template_breaks_its_callers_only() {
+        let environment = environment();
+        for name in ["broken", "uses"] {
+            let error = environment.template(name).unwrap_err();
+            let place = error.position().map(|place| (place.line, place.column));
+            assert_eq!((error.source_name(), place), ("broken", Some((1, 7))));
+        }
+        let error = environment.template("pgae").unwrap_err();
+        assert_eq!(
+            (error.code(), error.hint()),
+            ("template.missing", Some("did you mean page?"))
+        );
+        assert_eq!(environment.names().count(), 5);
     }
 }

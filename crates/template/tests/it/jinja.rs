@@ -2,10 +2,10 @@
 //! strictness, and values that arrive from outside.
 
 use futures_util::FutureExt;
-use quillet_core::{Map, Value, json};
+use quillet_core::{BoxFuture, Map, Value, json};
 use quillet_template::{
-    CompileError, CompileOptions, ErrorKind, Limits, Missing, NoFunctions, Render, RenderError,
-    Source, TemplateFactory, render,
+    Arguments, CallError, CompileError, CompileOptions, ErrorKind, Functions, Limits, Missing,
+    NoFunctions, Render, RenderError, Source, TemplateFactory, render,
 };
 
 fn compiled(
@@ -299,4 +299,76 @@ fn a_macro_that_does_not_parse_leaves_the_parser_as_it_was() {
     let compiled = compiled(&sources, Missing::Default);
     let found = compiled.unwrap_err().diagnostics;
     assert!(found[0].span.is_some(), "{found:?}");
+}
+
+#[test]
+fn functions_are_filters_where_options_say_so() {
+    let text = "{{ name|shout('!')|upper }}{{ 'x'|upper }}";
+    let compile = |filters: &[&str]| {
+        let options = CompileOptions {
+            filters: filters.iter().map(|name| (*name).to_owned()).collect(),
+            ..CompileOptions::default()
+        };
+        let formats = TemplateFactory::standard();
+        formats.compile("jinja", &[Source::new("main", text)], &options)
+    };
+    let refused = compile(&[]).unwrap_err();
+    assert!(
+        refused.message.contains("filter shout is unknown"),
+        "{refused}"
+    );
+    let called = |filters: &[&str]| {
+        let template = compile(filters).unwrap();
+        let functions = template.references().functions.iter();
+        functions
+            .map(|function| function.name.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(called(&["shout"]), ["shout"]);
+    // One of the format's own is replaced.
+    assert_eq!(called(&["shout", "upper"]), ["upper", "shout"]);
+}
+
+/// No functions, and a host that ends every render.
+struct Impatient;
+
+impl Functions for Impatient {
+    fn contains(&self, _: &str) -> bool {
+        false
+    }
+
+    fn names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    fn interrupted(&self) -> bool {
+        true
+    }
+
+    fn call<'a>(&'a self, name: &'a str, _: Arguments) -> BoxFuture<'a, Result<Value, CallError>> {
+        Box::pin(async move { Err(CallError::new(name)) })
+    }
+}
+
+#[test]
+fn a_host_ends_long_renders() {
+    let run = |text: &str| {
+        let template = compiled(&[Source::new("main", text)], Missing::Default).unwrap();
+        let request = Render {
+            template: &*template,
+            entries: &["main"],
+            variables: &Map::default(),
+            functions: &Impatient,
+            limits: &Limits::default(),
+        };
+        let rendered = render(&request)
+            .now_or_never()
+            .expect("it waits for nothing");
+        rendered
+            .map(|rendered| rendered.text(0))
+            .map_err(|error| error.reason)
+    };
+    assert_eq!(run("{{ 1 + 1 }}"), Ok("2".to_owned()));
+    let long = "{% for i in range(9000) %}{{ i }}{% endfor %}";
+    assert_eq!(run(long), Err("the render was interrupted".to_owned()));
 }

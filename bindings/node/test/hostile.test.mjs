@@ -22,6 +22,10 @@ const FORMATS = {
   liquid: 'liquid',
 };
 
+// What is kept in pointers takes half as much in the WebAssembly module, and the limit on memory
+// counts that: this one may then end within its limits.
+const MAY_END = process.env.QUILLET_BITS === '32' ? ['hf-q-many-namespaces'] : [];
+
 /** What is wrong, line by line. */
 function complaints() {
   const found = [];
@@ -57,7 +61,8 @@ function complain(line) {
     refused = true;
     said = error.message;
   }
-  if (line.expect === 'refuse' && !refused) return `not refused: ${said.slice(0, 200)}`;
+  if (line.expect === 'refuse' && !refused && !MAY_END.includes(line.id))
+    return `not refused: ${said.slice(0, 200)}`;
   if (line.expect === 'ok' && refused) return `refused: ${said.slice(0, 200)}`;
   if (line.expect === 'ok' && typeof line.result === 'string' && line.result !== said)
     return `another text: ${said.slice(0, 200)}`;

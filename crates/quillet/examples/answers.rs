@@ -252,13 +252,13 @@ fn options(name: &str, file: &Json, vector: &Json) -> TemplateOptions {
 /// Of two options that set the same, the last one counts.
 fn missing(vector: &Json) -> Missing {
     let given = vector["options"].as_array().into_iter().flatten();
-    let given = given.filter_map(|option| match option.as_str()? {
+    let mut given = given.filter_map(|option| match option.as_str()? {
         "missingkey=error" => Some(Missing::Strict),
         "missingkey=zero" => Some(Missing::Zero),
         "missingkey=default" | "missingkey=invalid" => Some(Missing::Default),
         _ => None,
     });
-    given.last().unwrap_or_default()
+    given.next_back().unwrap_or_default()
 }
 
 /// The variables: the vector's own, or the dataset that it names.

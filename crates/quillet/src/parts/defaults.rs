@@ -24,10 +24,11 @@ use crate::settings::{ALL, Form, Setting, Settings};
 
 /// Settings whose default is none of a type's: each is an argument of one function, or nothing but
 /// the program reads it.
-const ONLY_SETTINGS: [&str; 8] = [
+const ONLY_SETTINGS: [&str; 9] = [
     "server.named_counts",
     "store.history",
     "model.include_usage",
+    "model.rate_wait_ms",
     "agent.own_keys",
     "otlp.service_name",
     "render.cache",

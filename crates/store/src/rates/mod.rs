@@ -6,9 +6,11 @@
 //! only.
 
 mod memory;
+#[cfg(feature = "redis")]
 mod shared;
 
 pub use memory::MemoryRates;
+#[cfg(feature = "redis")]
 pub(crate) use shared::SharedRates;
 
 /// Who has a place in the line and finds others before it by less than this waits for them; where it

@@ -45,8 +45,8 @@ end
 ";
 
 /// ARGV: patience, whether it is in the line, how near its turn has to be then; name, capacity,
-/// interval and amount of each draw. Answers `[0]` for now, `[1, milliseconds]` for a place in the
-/// line, `[2, milliseconds, draw]` for a turn too far away.
+/// interval and amount of each draw. Answers `[0]` for a turn that has come, `[1, milliseconds]` for a
+/// place in the line, `[2, milliseconds, draw]` for a turn too far away.
 const TAKE: &str = "
 local patience, in_line, near = tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[3])
 local ready, turn, tightest, draws = now, now, 0, {}

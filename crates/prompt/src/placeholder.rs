@@ -7,9 +7,13 @@ use serde_json::Value as Tree;
 
 use crate::rich::{Rich, RichKind};
 
-/// How each format prints a variable of the request, around its name.
-const PRINTS: [(&[&str], [&str; 2]); 4] = [
-    (&["go", "golang", "go-template"], ["{{.variables.", "}}"]),
+/// How each format prints a variable of the request, around its name. Every name and alias of every
+/// format is here, which a test holds; a format of somebody else's has none.
+const PRINTS: [(&[&str], [&str; 2]); 6] = [
+    (
+        &["go", "golang", "go-template", "localai", "ollama"],
+        ["{{.variables.", "}}"],
+    ),
     (
         &[
             "jinja",
@@ -17,12 +21,39 @@ const PRINTS: [(&[&str], [&str; 2]); 4] = [
             "hf",
             "huggingface",
             "jinja-plain",
+            "langchain-jinja2",
+            "semantic-kernel-jinja2",
+            "sk-jinja2",
             "liquid",
+            "semantic-kernel-liquid",
+            "sk-liquid",
         ],
         ["{{ ", " }}"],
     ),
-    (&["mustache", "handlebars", "hbs"], ["{{", "}}"]),
-    (&["f-string", "fstring", "python"], ["{", "}"]),
+    (
+        &[
+            "mustache",
+            "handlebars",
+            "hbs",
+            "semantic-kernel-handlebars",
+            "sk-handlebars",
+            "dotprompt",
+        ],
+        ["{{", "}}"],
+    ),
+    (&["mustache-html", "handlebars-html"], ["{{{", "}}}"]),
+    (&["semantic-kernel", "sk", "skprompt"], ["{{$", "}}"]),
+    (
+        &[
+            "f-string",
+            "fstring",
+            "python",
+            "langchain",
+            "f-string-strict",
+            "langchain-f-string",
+        ],
+        ["{", "}"],
+    ),
 ];
 
 /// The name of the place that a message is; `None` for a message that says something itself.

@@ -483,3 +483,38 @@ async fn a_dry_render_looks_into_calls_that_are_not_made() {
     let outcome = service.render("p", &input).await.unwrap();
     assert_eq!(outcome.prompt, RenderedPrompt::Text("[]".to_owned()));
 }
+
+#[tokio::test]
+async fn a_place_for_messages_is_there_in_every_format() {
+    let factory = quillet_template::TemplateFactory::standard();
+    let names: Vec<&str> = factory
+        .formats()
+        .iter()
+        .flat_map(|format| std::iter::once(format.name()).chain(format.aliases().iter().copied()))
+        .collect();
+    let definitions: Vec<(String, String)> = names
+        .iter()
+        .map(|name| {
+            let text = format!(
+                r#"{{"format":"{name}","messages":[{{"role":"system","content":"Be kind."}},
+                {{"type":"placeholder","name":"history"}},{{"role":"user","content":"Why?"}}]}}"#
+            );
+            (format!("e:{name}"), text)
+        })
+        .collect();
+    let entries: Vec<_> = definitions
+        .iter()
+        .map(|(id, text)| (Prompt, id.as_str(), text.as_str()))
+        .collect();
+    let service = loaded(&TestStore::new(&entries)).await;
+    let history =
+        r#"{"history":[{"role":"user","content":"<b>&"},{"role":"assistant","content":"{{x}}"}]}"#;
+    for name in names {
+        let text = render(&service, &format!("e.{name}"), history).await;
+        assert_eq!(
+            text.unwrap_or_else(|error| error.to_string()),
+            "system: Be kind.\nuser: <b>&\nassistant: {{x}}\nuser: Why?",
+            "{name}"
+        );
+    }
+}

@@ -30,6 +30,15 @@ impl Pass<'_> {
     /// The output limit.
     #[inline]
     pub fn literal(&mut self, text: &str) -> Result<(), Stop> {
+        match self.origins {
+            None => self.write(text),
+            Some(_) => self.noted_literal(text),
+        }
+    }
+
+    /// Not inlined, so that the way that most renders take is.
+    #[cold]
+    fn noted_literal(&mut self, text: &str) -> Result<(), Stop> {
         let start = self.out.len();
         self.write(text)?;
         let end = self.out.len();

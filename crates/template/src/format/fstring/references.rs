@@ -1,6 +1,8 @@
 //! The variables of format strings. Any name may turn out to be a function's.
 
-use indexmap::IndexMap;
+use std::hash::{Hash, Hasher};
+
+use indexmap::IndexSet;
 
 use super::ast::{Field, Index, Layout, Node, Piece, Program};
 use crate::{References, VariableReference};
@@ -8,7 +10,24 @@ use crate::{References, VariableReference};
 /// Variables by path, in order of first use.
 #[derive(Default)]
 pub(super) struct Names {
-    variables: IndexMap<Vec<String>, VariableReference, foldhash::fast::RandomState>,
+    variables: IndexSet<ByPath, foldhash::fast::RandomState>,
+}
+
+/// A reference that is found by its path, which a map would have to keep twice.
+struct ByPath(VariableReference);
+
+impl PartialEq for ByPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.path == other.0.path
+    }
+}
+
+impl Eq for ByPath {}
+
+impl Hash for ByPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.path.hash(state);
+    }
 }
 
 impl Names {
@@ -28,15 +47,13 @@ impl Names {
             Index::Number(_) => None,
         });
         let name = std::iter::once(field.name.to_string());
-        let path: Vec<String> = name.chain(keys).collect();
-        self.variables
-            .entry(path)
-            .or_insert_with_key(|path| VariableReference {
-                path: path.clone(),
-                optional: false,
-                source,
-                span: field.span,
-            });
+        // Of several the first stays.
+        self.variables.insert(ByPath(VariableReference {
+            path: name.chain(keys).collect(),
+            optional: false,
+            source,
+            span: field.span,
+        }));
         if let Layout::Nested(pieces) = &field.layout {
             for piece in pieces {
                 if let Piece::Field(field) = piece {
@@ -48,7 +65,7 @@ impl Names {
 
     pub(super) fn into_references(self) -> References {
         References {
-            variables: self.variables.into_values().collect(),
+            variables: self.variables.into_iter().map(|found| found.0).collect(),
             ..References::default()
         }
     }

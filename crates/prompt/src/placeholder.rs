@@ -9,7 +9,7 @@ use crate::rich::{Rich, RichKind};
 
 /// How each format prints a variable of the request, around its name. Every name and alias of every
 /// format is here, which a test holds; a format of somebody else's has none.
-const PRINTS: [(&[&str], [&str; 2]); 6] = [
+const PRINTS: [(&[&str], [&str; 2]); 8] = [
     (
         &["go", "golang", "go-template", "localai", "ollama"],
         ["{{.variables.", "}}"],
@@ -30,18 +30,20 @@ const PRINTS: [(&[&str], [&str; 2]); 6] = [
         ],
         ["{{ ", " }}"],
     ),
+    (&["mustache"], ["{{", "}}"]),
+    (&["mustache-html"], ["{{{", "}}}"]),
+    // A helper comes before a variable of its name, and `history` is one of dotprompt's.
     (
         &[
-            "mustache",
             "handlebars",
             "hbs",
             "semantic-kernel-handlebars",
             "sk-handlebars",
             "dotprompt",
         ],
-        ["{{", "}}"],
+        ["{{this.", "}}"],
     ),
-    (&["mustache-html", "handlebars-html"], ["{{{", "}}}"]),
+    (&["handlebars-html"], ["{{{this.", "}}}"]),
     (&["semantic-kernel", "sk", "skprompt"], ["{{$", "}}"]),
     (
         &[

@@ -260,6 +260,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The error of a bound of this render.
+    #[cold]
     #[must_use]
     pub fn limit(&self, limit: Limit) -> Stop {
         let limits = self.limits;

@@ -1,5 +1,7 @@
 //! What a template can touch, known when it is compiled.
 
+use std::hash::{Hash, Hasher};
+
 use quillet_core::Span;
 
 /// Variables and functions that the sources can touch, in order of first use.
@@ -42,6 +44,23 @@ impl VariableReference {
             source,
             span,
         }
+    }
+}
+
+/// A reference that is found by its path, which the key of a map would hold once more.
+pub(crate) struct ByPath(pub(crate) VariableReference);
+
+impl PartialEq for ByPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.path == other.0.path
+    }
+}
+
+impl Eq for ByPath {}
+
+impl Hash for ByPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.path.hash(state);
     }
 }
 

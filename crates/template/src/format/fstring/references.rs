@@ -1,33 +1,15 @@
 //! The variables of format strings. Any name may turn out to be a function's.
 
-use std::hash::{Hash, Hasher};
-
 use indexmap::IndexSet;
 
 use super::ast::{Field, Index, Layout, Node, Piece, Program};
+use crate::reference::ByPath;
 use crate::{References, VariableReference};
 
 /// Variables by path, in order of first use.
 #[derive(Default)]
 pub(super) struct Names {
     variables: IndexSet<ByPath, foldhash::fast::RandomState>,
-}
-
-/// A reference that is found by its path, which a map would have to keep twice.
-struct ByPath(VariableReference);
-
-impl PartialEq for ByPath {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.path == other.0.path
-    }
-}
-
-impl Eq for ByPath {}
-
-impl Hash for ByPath {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.path.hash(state);
-    }
 }
 
 impl Names {

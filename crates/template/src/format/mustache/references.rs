@@ -2,18 +2,20 @@
 //! its value as well as a variable, and a section deals with what is not there;
 //! both are optional. Any name may turn out to be a function's.
 
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexSet;
 
 use super::Compilation;
 use super::ast::{Node, Path, Tag};
+use crate::reference::ByPath;
 use crate::{References, VariableReference};
 
-type Table<K, V> = IndexMap<K, V, foldhash::fast::RandomState>;
 type Set<K> = IndexSet<K, foldhash::fast::RandomState>;
 
 #[derive(Default)]
 struct Collector {
-    variables: Table<Vec<String>, VariableReference>,
+    variables: Set<ByPath>,
+    /// Whether each of them has to exist at one place at least.
+    needed: Vec<bool>,
     partials: Set<String>,
     dynamic: bool,
     /// Sources to look at, and whether a section's value is around them.
@@ -37,11 +39,22 @@ pub(super) fn references(sources: &[Compilation]) -> References {
         }
     }
     References {
-        variables: collector.variables.into_values().collect(),
+        variables: variables(collector.variables, &collector.needed),
         templates: collector.partials.into_iter().collect(),
         dynamic: collector.dynamic,
         ..References::default()
     }
+}
+
+/// What nobody needs is optional.
+fn variables(found: Set<ByPath>, needed: &[bool]) -> Vec<VariableReference> {
+    let found = found.into_iter().zip(needed);
+    found
+        .map(|(found, needed)| VariableReference {
+            optional: !needed,
+            ..found.0
+        })
+        .collect()
 }
 
 impl Collector {
@@ -76,13 +89,16 @@ impl Collector {
             Path::Name(name) => vec![name.to_string()],
             Path::Dotted(_, parts) => parts.iter().map(ToString::to_string).collect(),
         };
-        let reference = self.variables.entry(path);
-        let reference = reference.or_insert_with_key(|path| VariableReference {
-            path: path.clone(),
-            optional,
+        let (index, is_new) = self.variables.insert_full(ByPath(VariableReference {
+            path,
+            optional: false,
             source,
             span: tag.name,
-        });
-        reference.optional &= optional;
+        }));
+        if is_new {
+            self.needed.push(!optional);
+        } else if let Some(needed) = self.needed.get_mut(index) {
+            *needed |= !optional;
+        }
     }
 }

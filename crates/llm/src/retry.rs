@@ -80,8 +80,10 @@ impl fmt::Display for RetryNotice {
 type Observer = Arc<dyn Fn(&RetryNotice) + Send + Sync>;
 
 /// A model that is asked again when it fails in a way that may pass
-/// ([`ModelErrorKind::retryable`](quillet_core::chat::ModelErrorKind::retryable)): no connection,
-/// no answer in time, 408, 409, 429 and 5xx, but no spent quota, which no wait brings back.
+/// ([`ModelErrorKind::retryable`](quillet_core::chat::ModelErrorKind::retryable)): those
+/// whose rows in [`quillet_core::error_code`] say `again`, such as no connection, no answer in time,
+/// 408, 409, 429 and 5xx, but no spent quota, which no wait brings back; and not
+/// [`ModelErrorKind::OverRate`](quillet_core::chat::ModelErrorKind::OverRate), which has waited.
 #[derive(Clone)]
 pub struct Retry {
     model: Arc<dyn ChatModel>,

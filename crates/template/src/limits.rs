@@ -84,7 +84,8 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The setting's name, as in configuration and messages.
+    /// Its name in messages. The setting of the same limit is in `[render]`, `render.time_ms` for
+    /// [`Limit::Time`].
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -80,10 +80,14 @@ impl fmt::Display for RetryNotice {
 type Observer = Arc<dyn Fn(&RetryNotice) + Send + Sync>;
 
 /// A model that is asked again when it fails in a way that may pass
-/// ([`ModelErrorKind::retryable`](quillet_core::chat::ModelErrorKind::retryable)): those
-/// whose rows in [`quillet_core::error_code`] say `again`, such as no connection, no answer in time,
-/// 408, 409, 429 and 5xx, but no spent quota, which no wait brings back; and not
-/// [`ModelErrorKind::OverRate`](quillet_core::chat::ModelErrorKind::OverRate), which has waited.
+/// ([`ModelErrorKind::retryable`](quillet_core::chat::ModelErrorKind::retryable)): these are
+/// `Connect`, `Timeout`, `RateLimited`, `Overloaded`, `Provider` and `MalformedToolCall`. A status
+/// is a kind by its wire: 408 and 504 are `Timeout`, 429 is `RateLimited`, 503 and 529 `Overloaded` or
+/// `Provider`, 409 and all other 5xx `Provider`; a spent quota (402, or the body says so) is never
+/// asked for again. `OverRate` is not either: it has waited. By default there are two retries, after
+/// 100 and 300 ms, and a `Retry-After` of up to 2 s is kept to; of a request's `model_config` there
+/// are `max_retries` (3) after `retry_delay` (1 s), doubled each time up to a minute, with jitter.
+/// Where a rate is set, `rate.rs` waits out a 429 that names its wait below this, up to three times.
 #[derive(Clone)]
 pub struct Retry {
     model: Arc<dyn ChatModel>,

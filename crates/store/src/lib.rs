@@ -29,6 +29,7 @@ mod demo;
 mod folder;
 mod history;
 mod ids;
+mod journal;
 mod knowledge;
 mod memory;
 mod open;
@@ -49,10 +50,11 @@ pub use address::Address;
 pub use archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
 pub use folder::{FolderStore, entry_of_file, folders};
 pub use ids::MAX_ID_BYTES;
+pub use journal::{JournalOptions, SqliteJournal};
 pub use knowledge::{Imported, KnowledgeOptions, SqliteKnowledge};
 pub use memory::MemoryStore;
 pub use open::{
-    open, open_archive, open_knowledge, open_rates, open_runs, open_sessions, open_traces,
+    open, open_archive, open_journal, open_knowledge, open_rates, open_runs, open_sessions, open_traces,
 };
 pub use options::StoreOptions;
 pub use rates::MemoryRates;

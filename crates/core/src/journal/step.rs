@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use crate::MediaUrl;
-use crate::chat::ChatEvent;
+use crate::chat::{ChatEvent, ModelErrorKind};
 use crate::tool::Repeat;
 
 /// What a run did, or what was done to it. In JSON `{"step": "called", …}`.
@@ -36,6 +36,15 @@ pub enum Step {
         turn: u32,
         /// Every event of the answer, as it came.
         events: Vec<ChatEvent>,
+    },
+    /// It did not answer, or not whole.
+    Unanswered {
+        /// Which question.
+        turn: u32,
+        /// What kind of failure it was.
+        kind: ModelErrorKind,
+        /// The cause.
+        message: String,
     },
     /// A tool is about to be called.
     Called {
@@ -95,6 +104,7 @@ impl Step {
             Step::Prepared { .. } => "prepared",
             Step::Asked { .. } => "asked",
             Step::Answered { .. } => "answered",
+            Step::Unanswered { .. } => "unanswered",
             Step::Called { .. } => "called",
             Step::Returned { .. } => "returned",
             Step::Parked { .. } => "parked",

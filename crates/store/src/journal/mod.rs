@@ -71,9 +71,8 @@ impl JournalOptions {
         if last < most {
             return Ok(());
         }
-        let message = format!(
-            "run id {run:?}: it has {last} steps, and the limit is {most} (journal.steps)"
-        );
+        let message =
+            format!("run id {run:?}: it has {last} steps, and the limit is {most} (journal.steps)");
         Err(StoreError::new(StoreErrorKind::Refused, message))
     }
 }

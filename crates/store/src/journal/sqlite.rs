@@ -45,8 +45,7 @@ static PART: Part = Part {
 };
 
 /// A run that may be claimed: nobody holds it, and it is to go on.
-const FREE: &str =
-    "(state = 'ready' OR state = 'running' AND lease_ms <= ?1)";
+const FREE: &str = "(state = 'ready' OR state = 'running' AND lease_ms <= ?1)";
 
 /// A journal in a file.
 #[derive(Debug)]
@@ -178,7 +177,7 @@ impl SqliteJournal {
         let id = ids::checked("run", run)?.to_owned();
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let work = move |file: &mut Connection| {
-            let mut steps = file.prepare_cached(
+            let mut steps = file.prepare(
                 "SELECT steps.number, at_ms, step FROM steps JOIN runs ON run = runs.number
                  WHERE id = ?1 AND steps.number > ?2 ORDER BY steps.number LIMIT ?3",
             )?;
@@ -191,7 +190,7 @@ impl SqliteJournal {
     async fn heads(&self, filter: &RunFilter) -> Result<Vec<RunHead>, StoreError> {
         let filter = filter.clone();
         let work = move |file: &mut Connection| {
-            let mut list = file.prepare_cached(
+            let mut list = file.prepare(
                 "SELECT head, updated_ms, last, standing FROM runs
                  WHERE (?1 IS NULL OR scope = ?1) AND (?2 IS NULL OR state = ?2)
                    AND (?3 IS NULL OR created_ms < ?3)
@@ -225,14 +224,13 @@ fn add(
     now: u64,
     texts: &[String],
 ) -> rusqlite::Result<u64> {
-    let mut put = file.prepare_cached("INSERT INTO steps VALUES (?1, ?2, ?3, ?4)")?;
+    let mut put = file.prepare("INSERT INTO steps VALUES (?1, ?2, ?3, ?4)")?;
     for text in texts {
         last += 1;
         put.execute(params![run, last, now, text])?;
     }
     let count = "UPDATE runs SET last = ?2, updated_ms = ?3 WHERE number = ?1";
-    file.prepare_cached(count)?
-        .execute(params![run, last, now])?;
+    file.prepare(count)?.execute(params![run, last, now])?;
     Ok(last)
 }
 
@@ -338,7 +336,7 @@ impl Journal for SqliteJournal {
             let id = ids::checked("run", run)?.to_owned();
             let work = move |file: &mut Connection| {
                 let select = "SELECT head, updated_ms, last, standing FROM runs WHERE id = ?1";
-                let mut select = file.prepare_cached(select)?;
+                let mut select = file.prepare(select)?;
                 select.query_row([id], head).optional()
             };
             self.file.run(work).await
@@ -371,7 +369,7 @@ impl Journal for SqliteJournal {
                     "SELECT id FROM runs WHERE state IN ('ready', 'running') AND {FREE}
                      ORDER BY updated_ms LIMIT ?2"
                 );
-                let mut free = file.prepare_cached(&free)?;
+                let mut free = file.prepare(&free)?;
                 let rows = free.query_map(params![clock::millis(), most], |row| row.get(0))?;
                 rows.collect()
             };

@@ -54,7 +54,8 @@ pub use journal::{JournalOptions, SqliteJournal};
 pub use knowledge::{Imported, KnowledgeOptions, SqliteKnowledge};
 pub use memory::MemoryStore;
 pub use open::{
-    open, open_archive, open_journal, open_knowledge, open_rates, open_runs, open_sessions, open_traces,
+    open, open_archive, open_journal, open_knowledge, open_rates, open_runs, open_sessions,
+    open_traces,
 };
 pub use options::StoreOptions;
 pub use rates::MemoryRates;

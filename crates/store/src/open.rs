@@ -116,7 +116,9 @@ pub async fn open_journal(
     match address.parse::<Address>()? {
         Address::Memory | Address::Demo | Address::Folder(_) => {
             let memory = Path::new(":memory:");
-            Ok(Arc::new(SqliteJournal::open(memory, options.clone()).await?))
+            Ok(Arc::new(
+                SqliteJournal::open(memory, options.clone()).await?,
+            ))
         }
         Address::Sqlite(path) => Ok(Arc::new(SqliteJournal::open(&path, options.clone()).await?)),
         Address::Redis(address) => redis::journal(&address, store, options),

@@ -146,10 +146,8 @@ pub trait Journal: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>>;
 
     /// Runs, the latest first.
-    fn list<'a>(
-        &'a self,
-        filter: &'a RunFilter,
-    ) -> BoxFuture<'a, Result<Vec<RunHead>, StoreError>>;
+    fn list<'a>(&'a self, filter: &'a RunFilter)
+    -> BoxFuture<'a, Result<Vec<RunHead>, StoreError>>;
 
     /// Ids of runs that may be claimed, those that wait longest first.
     fn abandoned(&self, most: usize) -> BoxFuture<'_, Result<Vec<Arc<str>>, StoreError>>;

@@ -1,4 +1,7 @@
 //! A journal in an SQLite file.
+//!
+//! A commit survives the end of the process, not always that of the machine: see the settings of
+//! [`crate::sqlite`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,16 +11,17 @@ use futures_util::FutureExt;
 use quillet_core::journal::{Claim, Entry, Journal, RunFilter, RunHead, Standing, State, Step};
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, clock};
-use rusqlite::types::Type;
-use rusqlite::{Connection, Error, OptionalExtension, Row, params};
+use rusqlite::types::{ToSql, Type};
+use rusqlite::{Connection, Error, OptionalExtension, Row, params, params_from_iter};
 
-use super::{JournalOptions, exists, lost, not_ended, written};
+use super::{JournalOptions, exists, head_text, lost, may_interject, millis, not_ended};
 use crate::ids;
-use crate::sqlite::{Database, Part, Undone};
+use crate::sqlite::{Database, Part};
 
-/// Runs and their steps. `head` is what lists show; what changes with every step has columns of its
-/// own, so that it is not written again. `lease_ms` is when the owner's right ends; a run that
-/// nobody owns has 0.
+/// Runs and their steps. `head` is what lists show; what changes has columns of its own, so that it
+/// is not written again. `free_ms` is when the run may be claimed: the end of its owner's lease, or
+/// when it became ready; one that waits or has ended has none. Columns that are indexed change with
+/// the state alone, and not with every step.
 static PART: Part = Part {
     name: "journal",
     steps: &["
@@ -30,12 +34,15 @@ static PART: Part = Part {
             updated_ms INTEGER NOT NULL,
             last INTEGER NOT NULL,
             epoch INTEGER NOT NULL,
-            lease_ms INTEGER NOT NULL,
             state TEXT NOT NULL,
-            standing TEXT NOT NULL) STRICT;
-        CREATE INDEX runs_state ON runs (state, updated_ms);
-        CREATE INDEX runs_scope ON runs (scope, created_ms);
-        CREATE INDEX runs_created ON runs (created_ms);
+            waiting TEXT NOT NULL,
+            free_ms INTEGER,
+            ended_ms INTEGER) STRICT;
+        CREATE INDEX runs_created ON runs (created_ms, id);
+        CREATE INDEX runs_scope ON runs (scope, created_ms, id);
+        CREATE INDEX runs_open ON runs (state, created_ms, id) WHERE ended_ms IS NULL;
+        CREATE INDEX runs_free ON runs (free_ms, id) WHERE free_ms IS NOT NULL;
+        CREATE INDEX runs_ended ON runs (ended_ms) WHERE ended_ms IS NOT NULL;
         CREATE TABLE steps (
             run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
             number INTEGER NOT NULL,
@@ -44,15 +51,37 @@ static PART: Part = Part {
             PRIMARY KEY (run, number)) STRICT, WITHOUT ROWID;"],
 };
 
-/// A run that may be claimed: nobody holds it, and it is to go on.
-const FREE: &str =
-    "(state = 'ready' OR state = 'running' AND lease_ms <= ?1)";
+/// The columns of a head.
+const HEAD: &str = "SELECT head, updated_ms, last, state, waiting FROM runs";
+
+/// A run that is not to be forgotten yet.
+const KEPT: &str = "(ended_ms IS NULL OR ended_ms > ?1)";
+
+/// Runs that one beginning forgets.
+const SWEPT: usize = 64;
 
 /// A journal in a file.
 #[derive(Debug)]
 pub struct SqliteJournal {
     options: Arc<JournalOptions>,
     file: Database,
+}
+
+/// Who adds a step.
+#[derive(Clone, Copy)]
+enum By {
+    /// The owner of this epoch.
+    Owner(u64),
+    /// Somebody who has seen the step of this number last.
+    Other(u64),
+}
+
+/// A run before something is added to it.
+struct Found {
+    number: i64,
+    last: u64,
+    epoch: u64,
+    state: State,
 }
 
 impl SqliteJournal {
@@ -68,13 +97,9 @@ impl SqliteJournal {
         })
     }
 
-    fn texts(&self, run: &str, steps: &[Step]) -> Result<Vec<String>, StoreError> {
-        let text = |step: &Step| {
-            let text = written(step)?;
-            self.options.fits(run, step.name(), text.len())?;
-            Ok(text)
-        };
-        steps.iter().map(text).collect()
+    /// Runs that ended before are forgotten.
+    fn horizon(&self) -> u64 {
+        clock::millis().saturating_sub(self.options.keep_ms())
     }
 
     async fn first(
@@ -84,20 +109,20 @@ impl SqliteJournal {
         lease: Duration,
     ) -> Result<Claim, StoreError> {
         let id = ids::checked("run", &head.id)?.to_owned();
-        let texts = self.texts(&id, steps)?;
-        let (scope, created) = (head.scope.to_string(), head.created_ms);
-        let head = written(head)?;
-        let standing = written(&Standing::at(State::Running))?;
-        let keep = self.options.keep;
+        let texts = self.options.texts(&id, steps)?;
+        self.options.has_room(&id, 0, texts.len(), State::Running)?;
+        let (scope, created) = (head.scope.clone(), signed(head.created_ms));
+        let head = head_text(head)?;
+        let keep = self.options.keep_ms();
         let work = move |file: &Connection| {
             let now = clock::millis();
-            let old = "DELETE FROM runs WHERE state = 'ended' AND updated_ms < ?1";
-            file.execute(old, [now.saturating_sub(millis(keep))])?;
+            sweep(file, &id, now.saturating_sub(keep))?;
             let put = "INSERT INTO runs
-                (id, scope, head, created_ms, updated_ms, last, epoch, lease_ms, state, standing)
-                VALUES (?1, ?2, ?3, ?4, ?5, 0, 1, ?6, 'running', ?7) ON CONFLICT (id) DO NOTHING";
-            let until = now.saturating_add(millis(lease));
-            let new = params![id, scope, head, created, now, until, standing];
+                (id, scope, head, created_ms, updated_ms, last, epoch, state, waiting, free_ms)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, 'running', '[]', ?7)
+                ON CONFLICT (id) DO NOTHING";
+            let free = now.saturating_add(millis(lease));
+            let new = params![id, scope, head, created, now, texts.len(), free];
             if file.execute(put, new)? == 0 {
                 return Err(exists(&id).into());
             }
@@ -111,23 +136,33 @@ impl SqliteJournal {
         let id = ids::checked("run", run)?.to_owned();
         let work = move |file: &Connection| {
             let now = clock::millis();
-            let take = format!(
-                "UPDATE runs SET epoch = epoch + 1, lease_ms = ?2, state = 'running'
-                 WHERE id = ?3 AND {FREE} RETURNING epoch, last"
-            );
-            let until = now.saturating_add(millis(lease));
+            let take = "UPDATE runs SET epoch = epoch + 1, state = 'running', free_ms = ?2
+                        WHERE id = ?3 AND free_ms <= ?1 RETURNING epoch, last";
             let claim = |row: &Row<'_>| {
                 Ok(Claim {
                     epoch: row.get(0)?,
                     last: row.get(1)?,
                 })
             };
-            file.query_row(&take, params![now, until, id], claim)
+            let free = now.saturating_add(millis(lease));
+            file.query_row(take, params![now, free, id], claim)
                 .optional()
         };
         self.file.change(work).await
     }
 
+    async fn hold(&self, run: &str, epoch: u64, lease: Duration) -> Result<bool, StoreError> {
+        let id = ids::checked("run", run)?.to_owned();
+        let work = move |file: &Connection| {
+            let free = clock::millis().saturating_add(millis(lease));
+            let put = "UPDATE runs SET free_ms = ?3
+                       WHERE id = ?1 AND epoch = ?2 AND state = 'running'";
+            file.execute(put, params![id, signed(epoch), free])
+        };
+        Ok(self.file.change(work).await? == 1)
+    }
+
+    /// The number of the last step; `None` where the writer may not.
     async fn write(
         &self,
         run: &str,
@@ -136,88 +171,151 @@ impl SqliteJournal {
         standing: &Standing,
     ) -> Result<Option<u64>, StoreError> {
         let id = ids::checked("run", run)?.to_owned();
-        let texts = self.texts(&id, steps)?;
-        let state = standing.state.as_str();
-        let standing = written(standing)?;
+        let texts = self.options.texts(&id, steps)?;
+        let waiting = self.options.waiting(&id, standing)?;
+        let state = standing.state;
         let options = self.options.clone();
         let work = move |file: &Connection| {
-            let found = "SELECT number, last, epoch, state FROM runs WHERE id = ?1";
-            let found = file.query_row(found, [&id], |row| {
-                Ok((
-                    row.get::<_, i64>(0)?,
-                    row.get::<_, u64>(1)?,
-                    row.get::<_, u64>(2)?,
-                    row.get::<_, String>(3)?,
-                ))
-            });
-            let Some((number, last, epoch, before)) = found.optional()? else {
+            let Some(found) = found(file, &id)?.filter(|found| by.may(found)) else {
                 return Ok(None);
             };
-            let may = match by {
-                By::Owner(claimed) => claimed == epoch && before == "running",
-                By::Other(seen) => seen == last && (before == "waiting" || before == "ready"),
-            };
-            if !may {
-                return Ok(None);
-            }
-            // The last step is written in any case: a run that cannot end would go on for ever.
-            if state != "ended" {
-                options.has_room(&id, last)?;
-            }
+            options.has_room(&id, found.last, texts.len(), state)?;
             let now = clock::millis();
-            let last = add(file, number, last, now, &texts)?;
-            let put = "UPDATE runs SET last = ?2, updated_ms = ?3, state = ?4, standing = ?5
-                       WHERE number = ?1";
-            file.execute(put, params![number, last, now, state, standing])?;
+            let last = add(file, found.number, found.last, now, &texts)?;
+            let put = "UPDATE runs SET last = ?2, updated_ms = ?3, waiting = ?4 WHERE number = ?1";
+            file.execute(put, params![found.number, last, now, waiting])?;
+            if state != found.state {
+                let free = (state == State::Ready).then_some(now);
+                let ended = (state == State::Ended).then_some(now);
+                let put = "UPDATE runs SET state = ?2, free_ms = ?3, ended_ms = ?4
+                           WHERE number = ?1";
+                file.execute(put, params![found.number, state.as_str(), free, ended])?;
+            }
             Ok(Some(last))
         };
         self.file.attempt(work).await
     }
 
+    async fn one(&self, run: &str) -> Result<Option<RunHead>, StoreError> {
+        let id = ids::checked("run", run)?.to_owned();
+        let horizon = self.horizon();
+        let work = move |file: &mut Connection| {
+            let mut one = file.prepare(&format!("{HEAD} WHERE {KEPT} AND id = ?2"))?;
+            one.query_row(params![horizon, id], head).optional()
+        };
+        self.file.run(work).await
+    }
+
     async fn steps(&self, run: &str, after: u64, most: usize) -> Result<Vec<Entry>, StoreError> {
         let id = ids::checked("run", run)?.to_owned();
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let (horizon, after, most) = (self.horizon(), signed(after), limit(most));
         let work = move |file: &mut Connection| {
-            let mut steps = file.prepare_cached(
+            let mut steps = file.prepare(&format!(
                 "SELECT steps.number, at_ms, step FROM steps JOIN runs ON run = runs.number
-                 WHERE id = ?1 AND steps.number > ?2 ORDER BY steps.number LIMIT ?3",
-            )?;
-            let rows = steps.query_map(params![id, after, most], entry)?;
+                 WHERE {KEPT} AND id = ?2 AND steps.number > ?3 ORDER BY steps.number LIMIT ?4"
+            ))?;
+            let rows = steps.query_map(params![horizon, id, after, most], entry)?;
             rows.collect()
         };
         self.file.run(work).await
     }
 
     async fn heads(&self, filter: &RunFilter) -> Result<Vec<RunHead>, StoreError> {
-        let filter = filter.clone();
+        let (filter, horizon) = (filter.clone(), self.horizon());
         let work = move |file: &mut Connection| {
-            let mut list = file.prepare_cached(
-                "SELECT head, updated_ms, last, standing FROM runs
-                 WHERE (?1 IS NULL OR scope = ?1) AND (?2 IS NULL OR state = ?2)
-                   AND (?3 IS NULL OR created_ms < ?3)
-                 ORDER BY created_ms DESC, number DESC LIMIT ?4",
-            )?;
-            let most = i64::try_from(filter.most).unwrap_or(i64::MAX);
-            let state = filter.state.map(State::as_str);
-            let rows = list.query_map(
-                params![filter.scope.as_deref(), state, filter.before_ms, most],
-                head,
-            )?;
+            // Only what is asked for is in the statement: no index serves a condition that may be
+            // none.
+            let mut wanted = format!("{HEAD} WHERE {KEPT}");
+            let mut values: Vec<Box<dyn ToSql>> = vec![Box::new(horizon)];
+            let mut and = |condition: &str, value: Box<dyn ToSql>| {
+                values.push(value);
+                wanted += &format!(" AND {condition} ?{}", values.len());
+            };
+            if let Some(scope) = filter.scope {
+                and("scope =", Box::new(scope));
+            }
+            if let Some(before) = filter.before_ms {
+                and("created_ms <", Box::new(signed(before)));
+            }
+            if let Some(state) = filter.state {
+                let is_open = if state == State::Ended { "NOT" } else { "" };
+                let state = Box::new(state.as_str());
+                and(&format!("ended_ms IS {is_open} NULL AND state ="), state);
+            }
+            wanted += &format!(
+                " ORDER BY created_ms DESC, id DESC LIMIT {}",
+                limit(filter.most)
+            );
+            let mut list = file.prepare(&wanted)?;
+            let rows = list.query_map(params_from_iter(values), head)?;
             rows.collect()
         };
         self.file.run(work).await
     }
+
+    async fn free(&self, most: usize) -> Result<Vec<Arc<str>>, StoreError> {
+        let work = move |file: &mut Connection| {
+            let free = "SELECT id FROM runs WHERE free_ms <= ?1 ORDER BY free_ms, id LIMIT ?2";
+            let mut free = file.prepare(free)?;
+            let rows = free.query_map(params![clock::millis(), limit(most)], |row| row.get(0))?;
+            rows.collect()
+        };
+        self.file.run(work).await
+    }
+
+    async fn forget(&self, run: &str) -> Result<bool, StoreError> {
+        let id = ids::checked("run", run)?.to_owned();
+        let horizon = self.horizon();
+        let work = move |file: &Connection| {
+            let ended = format!("SELECT ended_ms IS NOT NULL FROM runs WHERE {KEPT} AND id = ?2");
+            let ended = file.query_row(&ended, params![horizon, id], |row| row.get(0));
+            match ended.optional()? {
+                None => Ok(false),
+                Some(false) => Err(not_ended(&id).into()),
+                Some(true) => {
+                    file.execute("DELETE FROM runs WHERE id = ?1", [&id])?;
+                    Ok(true)
+                }
+            }
+        };
+        self.file.attempt::<bool, _>(work).await
+    }
 }
 
-/// Who adds a step.
-#[derive(Clone, Copy)]
-enum By {
-    /// The owner of this epoch.
-    Owner(u64),
-    /// Somebody who has seen the step of this number last.
-    Other(u64),
+impl By {
+    fn may(self, run: &Found) -> bool {
+        match self {
+            By::Owner(epoch) => epoch == run.epoch && run.state == State::Running,
+            By::Other(last) => {
+                last == run.last && matches!(run.state, State::Waiting | State::Ready)
+            }
+        }
+    }
 }
 
+fn found(file: &Connection, run: &str) -> rusqlite::Result<Option<Found>> {
+    let found = "SELECT number, last, epoch, state FROM runs WHERE id = ?1";
+    let read = |row: &Row<'_>| {
+        Ok(Found {
+            number: row.get(0)?,
+            last: row.get(1)?,
+            epoch: row.get(2)?,
+            state: state(row, 3)?,
+        })
+    };
+    file.query_row(found, [run], read).optional()
+}
+
+/// Forgets runs that ended long ago: the one whose id is wanted, and of others some at a time, so
+/// that nobody waits long.
+fn sweep(file: &Connection, run: &str, horizon: u64) -> rusqlite::Result<()> {
+    let old = "DELETE FROM runs WHERE ended_ms <= ?1 AND
+               (id = ?2 OR number IN (SELECT number FROM runs WHERE ended_ms <= ?1 LIMIT ?3))";
+    file.execute(old, params![horizon, run, SWEPT])?;
+    Ok(())
+}
+
+/// Adds steps; the number of the last.
 fn add(
     file: &Connection,
     run: i64,
@@ -225,14 +323,11 @@ fn add(
     now: u64,
     texts: &[String],
 ) -> rusqlite::Result<u64> {
-    let mut put = file.prepare_cached("INSERT INTO steps VALUES (?1, ?2, ?3, ?4)")?;
+    let mut put = file.prepare("INSERT INTO steps VALUES (?1, ?2, ?3, ?4)")?;
     for text in texts {
         last += 1;
         put.execute(params![run, last, now, text])?;
     }
-    let count = "UPDATE runs SET last = ?2, updated_ms = ?3 WHERE number = ?1";
-    file.prepare_cached(count)?
-        .execute(params![run, last, now])?;
     Ok(last)
 }
 
@@ -248,9 +343,21 @@ fn head(row: &Row<'_>) -> rusqlite::Result<RunHead> {
     Ok(RunHead {
         updated_ms: row.get(1)?,
         last: row.get(2)?,
-        standing: read(row, 3)?,
+        standing: Standing {
+            state: state(row, 3)?,
+            waiting: read(row, 4)?,
+        },
         ..read(row, 0)?
     })
+}
+
+fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
+    let name = row.get_ref(column)?.as_str()?;
+    let unknown = || {
+        let message = format!("{name:?} is no state of a run");
+        Error::FromSqlConversionFailure(column, Type::Text, message.into())
+    };
+    State::named(name).ok_or_else(unknown)
 }
 
 fn read<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
@@ -259,8 +366,13 @@ fn read<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlit
     serde_json::from_str(text).map_err(wrong)
 }
 
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX >> 1)
+/// A number as SQLite keeps it: beyond its largest there is none.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn limit(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX)
 }
 
 impl Journal for SqliteJournal {
@@ -291,17 +403,7 @@ impl Journal for SqliteJournal {
         epoch: u64,
         lease: Duration,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        async move {
-            let id = ids::checked("run", run)?.to_owned();
-            let work = move |file: &Connection| {
-                let until = clock::millis().saturating_add(millis(lease));
-                let put = "UPDATE runs SET lease_ms = ?3
-                           WHERE id = ?1 AND epoch = ?2 AND state = 'running'";
-                file.execute(put, params![id, epoch, until])
-            };
-            Ok(self.file.change(work).await? == 1)
-        }
-        .boxed()
+        self.hold(run, epoch, lease).boxed()
     }
 
     fn append<'a>(
@@ -326,6 +428,7 @@ impl Journal for SqliteJournal {
         standing: &'a Standing,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
         async move {
+            may_interject(run, standing)?;
             let steps = std::slice::from_ref(step);
             let written = self.write(run, By::Other(last), steps, standing).await?;
             Ok(written.is_some())
@@ -334,16 +437,7 @@ impl Journal for SqliteJournal {
     }
 
     fn head<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunHead>, StoreError>> {
-        async move {
-            let id = ids::checked("run", run)?.to_owned();
-            let work = move |file: &mut Connection| {
-                let select = "SELECT head, updated_ms, last, standing FROM runs WHERE id = ?1";
-                let mut select = file.prepare_cached(select)?;
-                select.query_row([id], head).optional()
-            };
-            self.file.run(work).await
-        }
-        .boxed()
+        self.one(run).boxed()
     }
 
     fn read<'a>(
@@ -363,41 +457,10 @@ impl Journal for SqliteJournal {
     }
 
     fn abandoned(&self, most: usize) -> BoxFuture<'_, Result<Vec<Arc<str>>, StoreError>> {
-        async move {
-            let most = i64::try_from(most).unwrap_or(i64::MAX);
-            let work = move |file: &mut Connection| {
-                // Each state by its index: a list of all runs would be read every second.
-                let free = format!(
-                    "SELECT id FROM runs WHERE state IN ('ready', 'running') AND {FREE}
-                     ORDER BY updated_ms LIMIT ?2"
-                );
-                let mut free = file.prepare_cached(&free)?;
-                let rows = free.query_map(params![clock::millis(), most], |row| row.get(0))?;
-                rows.collect()
-            };
-            self.file.run(work).await
-        }
-        .boxed()
+        self.free(most).boxed()
     }
 
     fn remove<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
-        async move {
-            let id = ids::checked("run", run)?.to_owned();
-            let work = move |file: &Connection| {
-                let state = file.query_row("SELECT state FROM runs WHERE id = ?1", [&id], |row| {
-                    row.get::<_, String>(0)
-                });
-                match state.optional()?.as_deref() {
-                    None => Ok(false),
-                    Some("ended") => {
-                        file.execute("DELETE FROM runs WHERE id = ?1", [&id])?;
-                        Ok(true)
-                    }
-                    Some(_) => Err(Undone::Refused(not_ended(&id))),
-                }
-            };
-            self.file.attempt(work).await
-        }
-        .boxed()
+        self.forget(run).boxed()
     }
 }

@@ -36,6 +36,7 @@ use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::archive::Archive;
 use quillet_core::history::History;
+use quillet_core::journal::Journal;
 use quillet_core::rates::Rates;
 use quillet_core::runs::Runs;
 use quillet_core::session::Sessions;
@@ -51,7 +52,7 @@ pub use sessions::RedisSessions;
 use crate::address::RedisAddress;
 use crate::changes::Hub;
 use crate::rates::SharedRates;
-use crate::{ArchiveOptions, RunOptions, SessionOptions, StoreOptions};
+use crate::{ArchiveOptions, JournalOptions, RunOptions, SessionOptions, StoreOptions};
 use client::Client;
 use history::RedisHistory;
 use keeper::State;
@@ -95,6 +96,17 @@ pub(crate) fn runs(
     options: &RunOptions,
 ) -> Result<Arc<dyn Runs>, StoreError> {
     Ok(Arc::new(RedisRuns::open(address, store, options.clone())?))
+}
+
+/// Redis keeps no journal yet.
+pub(crate) fn journal(
+    address: &RedisAddress,
+    _: &StoreOptions,
+    _: &JournalOptions,
+) -> Result<Arc<dyn Journal>, StoreError> {
+    let message = format!("{address}: Redis keeps no journal of runs yet");
+    let kind = quillet_core::store::StoreErrorKind::Configuration;
+    Err(StoreError::new(kind, message))
 }
 
 /// As [`RedisRates::new`], with buckets of this process while it is away.

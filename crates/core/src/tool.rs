@@ -130,7 +130,8 @@ pub struct BuiltTool {
 }
 
 /// The kind of a [`ToolError`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolErrorKind {
     /// There is no tool of that name.
     Unknown,

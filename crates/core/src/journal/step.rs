@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::MediaUrl;
 use crate::chat::{ChatEvent, ModelErrorKind};
-use crate::tool::Repeat;
+use crate::tool::{Repeat, ToolErrorKind};
 
 /// What a run did, or what was done to it. In JSON `{"step": "called", …}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,8 +128,8 @@ pub struct Made {
 /// The failure of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
-    /// The code of its kind.
-    pub code: String,
+    /// What kind of failure it was.
+    pub kind: ToolErrorKind,
     /// The cause, for the operator.
     pub message: String,
     /// What the model reads about it.

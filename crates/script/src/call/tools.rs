@@ -231,7 +231,10 @@ impl<'a> Turn<'a> {
                 return Err(CallError::new(ErrorKind::Limit, message));
             }
             Ending::Failed(error) => return Err(failed(error).partial(&outcome.text)),
-            Ending::CallsRequired | Ending::Silent { .. } | Ending::Cancelled => {
+            Ending::CallsRequired
+            | Ending::ApprovalRequired
+            | Ending::Silent { .. }
+            | Ending::Cancelled => {
                 return Err(CallError::new(ErrorKind::Aborted, "the run was ended"));
             }
         };

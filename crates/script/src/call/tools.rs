@@ -70,6 +70,7 @@ async fn result(call: Call) -> Result<Value, String> {
     let context = ToolContext {
         deadline: Instant::now().checked_add(CALL_TIME),
         request_id: Arc::from(""),
+        call: Arc::default(),
     };
     match timeout(CALL_TIME, tool.call(arguments, &context)).await {
         Ok(answer) => answer.map_err(|error| error.for_model),

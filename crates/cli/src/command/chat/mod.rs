@@ -130,7 +130,7 @@ impl Conversation {
                 }
                 Ok(())
             }
-            Ending::Repeated { .. } | Ending::CallsRequired => Ok(()),
+            Ending::Repeated { .. } | Ending::CallsRequired | Ending::ApprovalRequired => Ok(()),
         }
     }
 

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use quillet_core::ErrorCode;
-use quillet_core::clock;
+use quillet_agent::AgentError;
+use quillet_core::{ErrorCode, Map, clock};
 use quillet_core::journal::{RunHead, Standing, Step};
 use quillet_core::store::StoreError;
 use serde_json::Value;
 
 use super::resume::{admission, all};
 use super::admitted;
-use crate::agent::{AgentService, Who};
+use crate::agent::{AgentService, Who, stored};
 
 /// How a fork differs from its run.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,8 @@ pub struct Fork {
     pub model: Option<String>,
     /// The instructions from there on, as they are sent.
     pub system: Option<String>,
+    /// A stored prompt, with a mark or not, that the instructions are rendered from.
+    pub prompt: Option<String>,
     /// Id of the new run's request; made where `None`.
     pub request_id: Option<String>,
 }
@@ -39,6 +41,9 @@ pub enum ForkError {
         /// What there is.
         last: u64,
     },
+    /// The stored prompt cannot be rendered.
+    #[error("{0}")]
+    Prompt(AgentError),
     /// The journal does not answer, or there is a run of the new id.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -54,6 +59,7 @@ impl ForkError {
         match self {
             ForkError::NoRun(_) => ErrorCode::DurableUnknown,
             ForkError::NoStep { .. } => ErrorCode::DurableStep,
+            ForkError::Prompt(error) => error.root_code(),
             ForkError::Store(error) => error.kind.code(),
             ForkError::NoJournal => ErrorCode::AgentConfiguration,
         }
@@ -94,9 +100,18 @@ impl AgentService {
                 request: admitted(&admission),
             };
         }
+        let system = match &fork.prompt {
+            None => fork.system,
+            Some(prompt) => {
+                let variables = Map::default();
+                let rendered =
+                    stored::rendered(self, prompt, &variables, &request_id, None).await;
+                Some(rendered.map_err(ForkError::Prompt)?.0)
+            }
+        };
         for step in &mut steps {
             if let Step::Prepared { setup } = step {
-                replace(setup, "system", fork.system.as_ref());
+                replace(setup, "system", system.as_ref());
                 replace(setup, "model", fork.model.as_ref());
             }
         }

@@ -11,6 +11,7 @@ mod book;
 mod decide;
 mod fork;
 mod gate;
+mod list;
 mod model;
 mod request;
 mod resume;

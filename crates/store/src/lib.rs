@@ -1,7 +1,7 @@
-//! Where prompts, shared variables and tools are stored, conversations, and what is learned about
-//! databases, and what replicas share about runs and rates: in memory, in a watched folder, in Redis.
-//! [`open`] makes a store of definitions from an address, [`open_sessions`], [`open_runs`],
-//! [`open_rates`] and [`open_archive`] the others.
+//! Where prompts, shared variables and tools are stored, conversations, what is learned about
+//! databases, what runs did, and what replicas share about runs and rates: in memory, in a watched
+//! folder, in SQLite, in Redis. [`open`] makes a store of definitions from an address,
+//! [`open_sessions`], [`open_journal`], [`open_runs`], [`open_rates`] and [`open_archive`] the others.
 //!
 //! This crate alone knows how bytes are stored. It does not know what they mean: it hands out JSON
 //! texts under typed keys and says when one has changed.
@@ -60,7 +60,7 @@ pub use open::{
 pub use options::StoreOptions;
 pub use rates::MemoryRates;
 #[cfg(feature = "redis")]
-pub use redis::{DEFAULT_PREFIX, RedisArchive, RedisRuns, RedisSessions, RedisStore};
+pub use redis::{DEFAULT_PREFIX, RedisArchive, RedisJournal, RedisRuns, RedisSessions, RedisStore};
 pub use runs::{MemoryRuns, RunOptions};
 pub use sessions::{MemorySessions, SessionOptions, SqliteSessions};
 pub use sqlite::SqliteStore;

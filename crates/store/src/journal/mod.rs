@@ -14,7 +14,7 @@ pub use sqlite::SqliteJournal;
 
 /// Longest time that is told from one without an end, in milliseconds: thousands of years, and
 /// small enough to be added to a time of today in SQLite, in Redis and in Lua.
-const LONGEST_MS: u64 = 1 << 48;
+pub(crate) const LONGEST_MS: u64 = 1 << 48;
 
 /// Bounds of what is kept about runs.
 #[derive(Clone, Debug)]

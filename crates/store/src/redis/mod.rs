@@ -13,6 +13,7 @@ mod client;
 mod fault;
 mod history;
 mod hold;
+mod journal;
 mod keeper;
 mod layout;
 mod link;
@@ -45,6 +46,7 @@ use redis::Value;
 use tokio::time::timeout;
 
 pub use archive::RedisArchive;
+pub use journal::RedisJournal;
 pub use layout::DEFAULT_PREFIX;
 pub use runs::RedisRuns;
 pub use sessions::RedisSessions;
@@ -98,15 +100,14 @@ pub(crate) fn runs(
     Ok(Arc::new(RedisRuns::open(address, store, options.clone())?))
 }
 
-/// Redis keeps no journal yet.
+/// As [`RedisJournal::open`].
 pub(crate) fn journal(
     address: &RedisAddress,
-    _: &StoreOptions,
-    _: &JournalOptions,
+    store: &StoreOptions,
+    options: &JournalOptions,
 ) -> Result<Arc<dyn Journal>, StoreError> {
-    let message = format!("{address}: Redis keeps no journal of runs yet");
-    let kind = quillet_core::store::StoreErrorKind::Configuration;
-    Err(StoreError::new(kind, message))
+    let journal = RedisJournal::open(address, store, options.clone())?;
+    Ok(Arc::new(journal))
 }
 
 /// As [`RedisRates::new`], with buckets of this process while it is away.

@@ -1,0 +1,192 @@
+//! The sets by which Redis finds runs are put right by whoever reads them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::journal::{Journal, RunFilter, State};
+use quillet_core::store::StoreErrorKind;
+use quillet_store::JournalOptions;
+use quillet_test_support::RedisServer;
+
+use super::{Both, LONG, OVER, asked, at, ended, listed, open, refused, run};
+
+async fn both(server: &RedisServer) -> Both {
+    let options = JournalOptions::default;
+    Both {
+        address: server.url(),
+        one: open(&server.url(), options()).await,
+        two: open(&server.url(), options()).await,
+    }
+}
+
+fn all() -> RunFilter {
+    RunFilter {
+        most: 100,
+        ..RunFilter::default()
+    }
+}
+
+async fn free(journal: &Arc<dyn Journal>) -> Vec<String> {
+    let ids = journal.abandoned(100).await.unwrap();
+    ids.iter().map(ToString::to_string).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_run_is_taken_out_of_the_sets() {
+    let server = RedisServer::start();
+    let Both { one, .. } = both(&server).await;
+    one.begin(&run("a"), &[], LONG).await.unwrap();
+    one.begin(&run("ended"), &[], LONG).await.unwrap();
+    one.append("ended", 1, &[ended()], &at(State::Ended))
+        .await
+        .unwrap();
+    for set in ["", ":open", ":scopes:{ada}"] {
+        let set = format!("shenma:journal{set}");
+        server.cli(&["ZADD", &set, "5000", "ghost"]);
+    }
+    server.cli(&["ZADD", "shenma:journal:open", "1000", "ended"]);
+    server.cli(&["ZADD", "shenma:journal:free", "7", "ghost", "8", "ended"]);
+    let ada = RunFilter {
+        scope: Some("ada".into()),
+        ..all()
+    };
+    let running = RunFilter {
+        state: Some(State::Running),
+        ..all()
+    };
+    assert_eq!(listed(&one, &all()).await, ["ended", "a"]);
+    assert_eq!(listed(&one, &ada).await, ["ended", "a"]);
+    assert_eq!(listed(&one, &running).await, ["a"]);
+    assert!(free(&one).await.is_empty());
+    let members = |set: &str| server.cli(&["ZRANGE", &format!("shenma:journal{set}"), "0", "-1"]);
+    assert_eq!(members(""), "a\nended");
+    assert_eq!(members(":scopes:{ada}"), "a\nended");
+    assert_eq!(members(":open"), "a");
+    assert_eq!(members(":free"), "a");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_note_was_lost_is_found() {
+    let server = RedisServer::start();
+    let Both { one, two, .. } = both(&server).await;
+    let all_sets = ["", ":open", ":free", ":scopes:{ada}"];
+    let lose = |sets: &[&str]| {
+        for set in sets {
+            server.cli(&["DEL", &format!("shenma:journal{set}")]);
+        }
+    };
+    let score = || {
+        let score = server.cli(&["ZSCORE", "shenma:journal:free", "a"]);
+        score.parse::<u64>().unwrap_or_default()
+    };
+    // The set is looked at early, and the run is not free yet.
+    one.begin(&run("a"), &[], LONG).await.unwrap();
+    let lease = score();
+    server.cli(&["ZADD", "shenma:journal:free", "5", "a"]);
+    assert!(free(&two).await.is_empty());
+    assert_eq!(score(), lease);
+    // It waits, and is looked at now and then.
+    one.append("a", 1, &[asked(1)], &at(State::Waiting))
+        .await
+        .unwrap();
+    server.cli(&["ZADD", "shenma:journal:free", "5", "a"]);
+    assert!(free(&two).await.is_empty());
+    let next = score();
+    assert!(next > 5 && next < lease, "{next}");
+    // Nobody was told that it is ready, and then it is time to look.
+    two.interject("a", 1, &asked(2), &at(State::Ready))
+        .await
+        .unwrap();
+    server.cli(&["ZADD", "shenma:journal:free", &next.to_string(), "a"]);
+    assert!(free(&two).await.is_empty());
+    server.cli(&["ZADD", "shenma:journal:free", "5", "a"]);
+    assert_eq!(free(&two).await, ["a"]);
+    // The sets are lost: a claim, a renewal, a change of state bring them back.
+    lose(&all_sets);
+    two.claim("a", LONG).await.unwrap().expect("it is ready");
+    assert_eq!(listed(&one, &all()).await, ["a"]);
+    lose(&[":free"]);
+    two.renew("a", 2, OVER).await.unwrap();
+    assert_eq!(free(&one).await, ["a"]);
+    lose(&all_sets);
+    two.append("a", 2, &[], &at(State::Ready)).await.unwrap();
+    assert_eq!(
+        (listed(&one, &all()).await, free(&one).await),
+        (vec!["a".to_owned()], vec!["a".to_owned()])
+    );
+    lose(&all_sets);
+    two.interject("a", 2, &ended(), &at(State::Ended))
+        .await
+        .unwrap();
+    assert_eq!(listed(&one, &all()).await, ["a"]);
+    assert!(free(&one).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ended_runs_leave_nothing_behind() {
+    let server = RedisServer::start();
+    let options = JournalOptions {
+        keep: Duration::from_millis(50),
+        ..JournalOptions::default()
+    };
+    let journal = open(&server.url(), options).await;
+    for id in ["a", "b\"{}☂"] {
+        journal.begin(&run(id), &[asked(1)], LONG).await.unwrap();
+        journal
+            .append(id, 1, &[ended()], &at(State::Ended))
+            .await
+            .unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    // The next beginning takes them out of the sets.
+    journal.begin(&run("c"), &[], LONG).await.unwrap();
+    for set in ["", ":open", ":free", ":scopes:{ada}"] {
+        let members = server.cli(&["ZRANGE", &format!("shenma:journal{set}"), "0", "-1"]);
+        assert_eq!(members, "c", "{set}");
+    }
+    journal
+        .append("c", 1, &[ended()], &at(State::Ended))
+        .await
+        .unwrap();
+    journal.remove("c").await.unwrap();
+    assert_eq!(
+        server.cli(&["DBSIZE"]),
+        "0",
+        "{}",
+        server.cli(&["KEYS", "*"])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_broken_hides_nothing_else() {
+    let server = RedisServer::start();
+    let Both { one, .. } = both(&server).await;
+    for id in ["a", "b", "c"] {
+        one.begin(&run(id), &[asked(1)], OVER).await.unwrap();
+    }
+    server.cli(&["DEL", "shenma:journal:{a}"]);
+    server.cli(&["SET", "shenma:journal:{a}", "other"]);
+    server.cli(&["HSET", "shenma:journal:{b}", "head", "{", "state", "odd"]);
+    assert_eq!(listed(&one, &all()).await, ["c"]);
+    assert_eq!(free(&one).await, ["c"]);
+    for id in ["a", "b"] {
+        let name = format!("shenma:journal:{{{id}}}");
+        refused(one.head(id).await, StoreErrorKind::Corrupt, &[&name]);
+    }
+    server.cli(&[
+        "XADD",
+        "shenma:journal:{c}:steps",
+        "2",
+        "at",
+        "0",
+        "step",
+        "{}",
+    ]);
+    let name = "shenma:journal:{c}:steps";
+    refused(one.read("c", 0, 9).await, StoreErrorKind::Corrupt, &[name]);
+    // Nothing is written beside a step that nobody knows of.
+    let running = at(State::Running);
+    let steps = [asked(2)];
+    assert!(one.append("c", 1, &steps, &running).await.is_err());
+    assert_eq!(one.head("c").await.unwrap().unwrap().last, 1);
+}

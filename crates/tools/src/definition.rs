@@ -182,7 +182,12 @@ fn repeat(reader: &mut Reader<'_>, top: Part<'_>, wire: &WireDefinition) -> Repe
         None | Some(Json::Bool(false) | Json::Null) if is_get => Repeat::Freely,
         None | Some(Json::Bool(false) | Json::Null) => Repeat::Never,
         Some(other) => reader
-            .mistyped(top, "idempotent", "true, false, \"key\" or \"never\"", other)
+            .mistyped(
+                top,
+                "idempotent",
+                "true, false, \"key\" or \"never\"",
+                other,
+            )
             .unwrap_or_default(),
     }
 }

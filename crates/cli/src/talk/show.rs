@@ -91,7 +91,10 @@ impl Screen {
                 self.note(&format!("skill {} is loaded", one_line(name, 64)))?;
             }
             AgentEvent::ApprovalRequired { name, .. } => {
-                self.note(&format!("{} waits for somebody to agree", one_line(name, 64)))?;
+                self.note(&format!(
+                    "{} waits for somebody to agree",
+                    one_line(name, 64)
+                ))?;
             }
             AgentEvent::Text(_) | AgentEvent::Resumed { .. } | AgentEvent::Ended(_) => {}
         }

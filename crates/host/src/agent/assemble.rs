@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::history::{self, Past};
 use super::offer::{self, Offered};
 use super::{
-    AgentRequest, AgentService, Connected, DEFAULT_MAX_TOKENS, Input, ModelSettings, prompt, question,
-    stored,
+    AgentRequest, AgentService, Connected, DEFAULT_MAX_TOKENS, Input, ModelSettings, prompt,
+    question, stored,
 };
 
 /// Pictures of one result that a model is shown.
@@ -143,7 +143,10 @@ fn asking(agent: &Permissions, request: &[String]) -> Result<Permissions, AgentE
     if request.is_empty() {
         return Ok(agent.clone());
     }
-    if let Some(taken) = request.iter().find(|pattern| pattern.trim().starts_with('!')) {
+    if let Some(taken) = request
+        .iter()
+        .find(|pattern| pattern.trim().starts_with('!'))
+    {
         let message = format!("tools.ask: {taken:?}: a request may only add tools to ask about");
         return Err(setup(ErrorCode::RunInvalidRequest, message));
     }

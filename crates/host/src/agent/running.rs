@@ -174,8 +174,7 @@ impl Running {
             is_resumed: true,
             ..Durability::default()
         };
-        let mut running =
-            Running::at(service, admission, durability, resumed.setup, stop, places);
+        let mut running = Running::at(service, admission, durability, resumed.setup, stop, places);
         running.has_log = true;
         running
     }
@@ -399,7 +398,12 @@ impl Running {
             return Some(event);
         }
         let waits = matches!(event, AgentEvent::ApprovalRequired { .. });
-        if durability.book.get().is_some_and(|book| book.is_replaying()) && !waits {
+        if durability
+            .book
+            .get()
+            .is_some_and(|book| book.is_replaying())
+            && !waits
+        {
             if let AgentEvent::Text(text) = event {
                 durability.text.push_str(&text);
             }
@@ -537,7 +541,8 @@ impl Beginning {
             self.open().await?;
         }
         let id = self.admission.who.response_id(&self.admission.request_id);
-        let mut prepared = assemble::prepare(&self.service, request, &id, self.stop.clone()).await?;
+        let mut prepared =
+            assemble::prepare(&self.service, request, &id, self.stop.clone()).await?;
         let has_setup = self.setup.is_some();
         if let Some(setup) = self.setup.clone() {
             if let Some(model) = &setup.model {

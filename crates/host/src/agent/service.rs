@@ -69,6 +69,18 @@ impl Who {
         format!("resp-{:012x}", hash >> 16)
     }
 
+    /// Whose a run is, by its whole id, and the id of its answer. An id without a scope is of those
+    /// who need no key.
+    #[must_use]
+    pub fn of_run(id: &str) -> (Self, String) {
+        let (scope, answer) = id.rsplit_once('.').unwrap_or(("any", id));
+        let who = Who {
+            key: scope.to_owned(),
+            scope: scope.to_owned(),
+        };
+        (who, answer.to_owned())
+    }
+
     /// Whose durable runs are seen.
     #[must_use]
     pub fn scope(&self) -> &str {

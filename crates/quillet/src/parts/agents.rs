@@ -44,8 +44,7 @@ pub async fn service(
     let runs = address(&settings::AGENT_RUNS);
     let runs = quillet_store::open_runs(runs, &store, &run_options(settings)).await?;
     let journal = address(&settings::AGENT_JOURNAL);
-    let journal =
-        quillet_store::open_journal(journal, &store, &JournalOptions::default()).await?;
+    let journal = quillet_store::open_journal(journal, &store, &JournalOptions::default()).await?;
     let parts = AgentParts {
         models: Arc::new(ByRequest {
             models,

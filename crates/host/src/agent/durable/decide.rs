@@ -58,9 +58,9 @@ impl DecideError {
     pub fn code(&self) -> ErrorCode {
         match self {
             DecideError::NoRun(_) => ErrorCode::DurableUnknown,
-            DecideError::NotWaiting { .. }
-            | DecideError::NoCall { .. }
-            | DecideError::Late(_) => ErrorCode::DurableNotWaiting,
+            DecideError::NotWaiting { .. } | DecideError::NoCall { .. } | DecideError::Late(_) => {
+                ErrorCode::DurableNotWaiting
+            }
             DecideError::Store(error) => error.kind.code(),
             DecideError::NoJournal => ErrorCode::AgentConfiguration,
         }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use quillet_agent::AgentError;
-use quillet_core::{ErrorCode, Map, clock};
 use quillet_core::journal::{RunHead, Standing, Step};
 use quillet_core::store::StoreError;
+use quillet_core::{ErrorCode, Map, clock};
 use serde_json::Value;
 
-use super::resume::{admission, all};
 use super::admitted;
+use super::resume::{admission, all};
 use crate::agent::{AgentService, Who, stored};
 
 /// How a fork differs from its run.
@@ -104,8 +104,7 @@ impl AgentService {
             None => fork.system,
             Some(prompt) => {
                 let variables = Map::default();
-                let rendered =
-                    stored::rendered(self, prompt, &variables, &request_id, None).await;
+                let rendered = stored::rendered(self, prompt, &variables, &request_id, None).await;
                 Some(rendered.map_err(ForkError::Prompt)?.0)
             }
         };
@@ -124,7 +123,9 @@ impl AgentService {
             ..head
         };
         // Claimed for no time at all: whoever looks next goes on with it.
-        let claim = journal.begin(&new, &steps, std::time::Duration::ZERO).await?;
+        let claim = journal
+            .begin(&new, &steps, std::time::Duration::ZERO)
+            .await?;
         tracing::debug!(run = &*new_run, epoch = claim.epoch, "a run was forked");
         self.wake.notify_one();
         Ok(who.response_id(&request_id))

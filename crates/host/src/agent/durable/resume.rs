@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use quillet_core::clock;
 use quillet_core::journal::{Decision, Entry, Journal, RunFilter, State, Step};
 use quillet_core::runs::Allowance;
 use quillet_core::store::{StoreError, StoreErrorKind};
-use quillet_core::clock;
 
 use super::{Admission, Book, Setup};
 use crate::agent::service::Places;
@@ -56,7 +56,7 @@ impl AgentService {
                 }
             };
             for run in abandoned {
-                match self.resume(&run).await {
+                match self.take_up(&run).await {
                     Ok(Some(running)) => go(running),
                     // Somebody else was first, or there is no place; then it is found again.
                     Ok(None) => {}
@@ -68,8 +68,12 @@ impl AgentService {
         }
     }
 
-    /// Claims a run and makes ready to go on with it; `None` if it is in other hands.
-    async fn resume(self: &Arc<Self>, run: &str) -> Result<Option<Running>, StoreError> {
+    /// Claims a run, by its whole id, and makes ready to go on with it; `None` if it is in other
+    /// hands, waits for somebody or is over.
+    ///
+    /// # Errors
+    /// The journal does not answer, or what it has of the run cannot be gone on with.
+    pub async fn take_up(self: &Arc<Self>, run: &str) -> Result<Option<Running>, StoreError> {
         let Some(journal) = self.parts.journal.clone() else {
             return Ok(None);
         };
@@ -80,7 +84,10 @@ impl AgentService {
             return Ok(None);
         };
         // Its readers are told by the log of runs, which its last owner may still hold.
-        let permit = self.parts.runs.admit(&head.scope, run, Allowance::default());
+        let permit = self
+            .parts
+            .runs
+            .admit(&head.scope, run, Allowance::default());
         let Ok(permit) = permit.await else {
             return Ok(None);
         };

@@ -216,7 +216,10 @@ impl Teller {
                 into.push(told("approval.required", &required));
             }
             AgentEvent::Resumed { text } => {
-                into.push(told("response.resumed", &json!({"id": self.id, "content": text})));
+                into.push(told(
+                    "response.resumed",
+                    &json!({"id": self.id, "content": text}),
+                ));
             }
             AgentEvent::Compacted(report) => into.push(compacted(report)),
             AgentEvent::ToolLimitReached { rounds } if self.wants("tool_limit_reached") => {

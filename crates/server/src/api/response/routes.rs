@@ -84,7 +84,8 @@ async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -
     let streaming = request.features.streaming;
     let options = agents.options();
     // A run that outlives its process outlives its reader, too.
-    let is_durable = request.features.durable.unwrap_or(options.durable) || !request.tools.ask.is_empty();
+    let is_durable =
+        request.features.durable.unwrap_or(options.durable) || !request.tools.ask.is_empty();
     let resumable = is_durable || request.features.resumable.unwrap_or(options.resumable);
     let wanted = request.features.events.clone();
     let mut running = match agents.begin(request, &who, &id).await {

@@ -397,13 +397,13 @@ impl Running {
             self.count(&event);
             return Some(event);
         }
-        let waits = matches!(event, AgentEvent::ApprovalRequired { .. });
-        if durability
-            .book
-            .get()
-            .is_some_and(|book| book.is_replaying())
-            && !waits
-        {
+        let is_known = durability.book.get().is_some_and(|book| match &event {
+            // It is told before the tool is asked.
+            AgentEvent::ToolStarted { id, .. } => book.has_result(id),
+            AgentEvent::ApprovalRequired { .. } => false,
+            _ => book.is_replaying(),
+        });
+        if is_known {
             if let AgentEvent::Text(text) = event {
                 durability.text.push_str(&text);
             }

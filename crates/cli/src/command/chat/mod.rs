@@ -156,12 +156,7 @@ impl Conversation {
         self.spent += usage;
     }
 
-    async fn command(
-        &mut self,
-        name: &str,
-        rest: &str,
-        input: &mut Input,
-    ) -> Result<(), Failure> {
+    async fn command(&mut self, name: &str, rest: &str, input: &mut Input) -> Result<(), Failure> {
         let sessions = self.talker.service.parts().sessions.clone();
         match name {
             "help" => terminal::note(&slash::help()),

@@ -121,6 +121,15 @@ impl Book {
         self.known().calls.get(id).cloned().unwrap_or_default()
     }
 
+    /// Whether it is known what came of a call.
+    pub(in crate::agent) fn has_result(&self, id: &str) -> bool {
+        let known = self.known();
+        known
+            .calls
+            .get(id)
+            .is_some_and(|call| call.result.is_some())
+    }
+
     /// From here on the world is asked.
     pub(super) fn go_live(&self) {
         self.live.store(true, Ordering::Release);

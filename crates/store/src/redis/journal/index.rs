@@ -1,10 +1,10 @@
 //! The sorted sets by which runs are found.
 //!
-//! `<prefix>journal` has all runs and `<prefix>journal:scopes:{<scope>}` those of a scope, by when
-//! they were accepted; `<prefix>journal:open` those that have not ended. `<prefix>journal:free` has
-//! the open ones by when somebody is to look at them next: at the end of the owner's lease, at once
-//! where they are ready, after a while where they wait. `<prefix>journal:ended` has those that have
-//! ended by when they are forgotten.
+//! A list is `<prefix>journal:scopes:{<scope>}`, or `<prefix>journal:lists:{all}`: runs by when they
+//! were accepted. Beside it, in its slot, `…:running`, `…:waiting` and `…:ready` have those that
+//! stand so. `<prefix>journal:lists:{all}:free` has all that have not ended by when somebody is to
+//! look at them next: at the end of the owner's lease, at once where they are ready, after a while
+//! where they wait. `…:ended` has the others by when they are forgotten.
 //!
 //! In a cluster they lie elsewhere than the runs, so a process that dies between the two leaves
 //! them behind. What counts is always the run itself: whoever meets one in a set looks at it, and
@@ -49,12 +49,32 @@ const DUE: &str = "
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'WITHSCORES', 'LIMIT', ARGV[1], ARGV[2])
 return {now, due}";
 
-/// KEYS: a set. ARGV: member, its score, its new one or nothing. Another score is of another entry.
+/// KEYS: a list, and those of it that are running, waiting and ready. ARGV: id, when it was
+/// accepted, its state.
+const SORT: &str = "
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+for place, state in ipairs({'running', 'waiting', 'ready'}) do
+  if state == ARGV[3] then
+    redis.call('ZADD', KEYS[place + 1], ARGV[2], ARGV[1])
+  else
+    redis.call('ZREM', KEYS[place + 1], ARGV[1])
+  end
+end
+return 0";
+
+/// KEYS: sets. ARGV: member, its score. Another score is of another entry.
+const TAKE: &str = "
+for _, set in ipairs(KEYS) do
+  local score = redis.call('ZSCORE', set, ARGV[1])
+  if score and tonumber(score) == tonumber(ARGV[2]) then redis.call('ZREM', set, ARGV[1]) end
+end
+return 0";
+
+/// KEYS: a set. ARGV: member, its score, its new one. Another score is of another entry.
 const MOVE: &str = "
 local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if not score or tonumber(score) ~= tonumber(ARGV[2]) then return 0 end
-if ARGV[3] then return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1]) end
-return redis.call('ZREM', KEYS[1], ARGV[1])";
+return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])";
 
 /// The sets of a journal.
 #[derive(Debug)]
@@ -88,31 +108,38 @@ impl Cursor {
 }
 
 impl Index<'_> {
-    fn group(&self, set: &str) -> String {
-        self.client.settings.layout.group(&format!("journal{set}"))
+    /// The list of a scope, or of all.
+    fn list(&self, scope: Option<&str>) -> String {
+        let layout = &self.client.settings.layout;
+        match scope {
+            Some(scope) => layout.tagged("journal:scopes", scope),
+            None => layout.tagged("journal:lists", "all"),
+        }
     }
 
-    /// The set of all runs.
-    pub(super) fn all(&self) -> String {
-        self.group("")
+    /// The set that has all runs of a scope and a state, and as few others as there is one for.
+    /// Most runs have ended, so those have none of their own.
+    pub(super) fn set(&self, scope: Option<&str>, state: Option<State>) -> String {
+        let list = self.list(scope);
+        match state.filter(|state| *state != State::Ended) {
+            Some(state) => format!("{list}:{}", state.as_str()),
+            None => list,
+        }
     }
 
-    /// The set of those that have not ended.
-    pub(super) fn open(&self) -> String {
-        self.group(":open")
-    }
-
-    /// The set of those of a scope.
-    pub(super) fn scope(&self, scope: &str) -> String {
-        self.client.settings.layout.tagged("journal:scopes", scope)
+    /// A list and those of it that have not ended, in the order of [`SORT`].
+    fn sets(&self, scope: Option<&str>) -> [String; 4] {
+        let open = [State::Running, State::Waiting, State::Ready];
+        let [running, waiting, ready] = open.map(|state| self.set(scope, Some(state)));
+        [self.list(scope), running, waiting, ready]
     }
 
     fn free(&self) -> String {
-        self.group(":free")
+        self.list(None) + ":free"
     }
 
     fn ended(&self) -> String {
-        self.group(":ended")
+        self.list(None) + ":ended"
     }
 
     pub(super) fn names(&self, id: &str) -> Names {
@@ -133,38 +160,38 @@ impl Index<'_> {
         let forgotten = due.flat_map(|(member, at)| {
             let (id, scope, created): (String, String, u64) =
                 serde_json::from_str(&member).unwrap_or_default();
-            let mut forgotten = self.out_of_lists(&id, &scope, created);
-            forgotten.push(taken_out(&ended, &member, at));
-            forgotten
+            let [all, of_scope] = self.out_of_lists(&id, &scope, created);
+            [all, of_scope, taken_out(&ended, &member, at)]
         });
         Ok(forgotten.collect())
     }
 
     /// The requests that put a run where it belongs.
     pub(super) fn note(&self, id: &str, facts: &Facts) -> Vec<Request> {
-        let put = |set: &str, score: u64, member: &str| {
-            let mut command = with_name("ZADD", set);
-            command.arg(score).arg(member);
-            request(set, command)
-        };
-        let take = |set: &str| {
-            let mut command = with_name("ZREM", set);
-            command.arg(id);
-            request(set, command)
-        };
-        let mut requests = vec![
-            put(&self.all(), facts.created, id),
-            put(&self.scope(&facts.scope), facts.created, id),
-        ];
-        if facts.state == State::Ended {
-            let forgotten = facts.now.saturating_add(self.keep_ms);
-            requests.push(put(&self.ended(), forgotten, &member(id, facts)));
-            requests.extend([take(&self.open()), take(&self.free())]);
-        } else {
-            requests.push(put(&self.open(), facts.created, id));
-            requests.push(put(&self.free(), facts.next_look(), id));
+        let mut requests = self.note_state(id, facts);
+        if facts.state != State::Ended {
+            requests.push(self.note_lease(id, facts));
+            return requests;
         }
+        let (free, ended) = (self.free(), self.ended());
+        let mut take = with_name("ZREM", &free);
+        take.arg(id);
+        let mut put = with_name("ZADD", &ended);
+        put.arg(facts.now.saturating_add(self.keep_ms));
+        put.arg(member(id, facts));
+        requests.extend([request(&free, take), request(&ended, put)]);
         requests
+    }
+
+    /// The requests that put a run into the lists.
+    fn note_state(&self, id: &str, facts: &Facts) -> Vec<Request> {
+        let state = facts.state.as_str().to_owned();
+        let arguments = [id.to_owned(), facts.created.to_string(), state];
+        let sort = |scope| {
+            let sets = self.sets(scope);
+            script(SORT, &sets.each_ref().map(String::as_str), &arguments)
+        };
+        [None, Some(facts.scope.as_str())].map(sort).into()
     }
 
     /// The request that says when a run is to be looked at next.
@@ -177,7 +204,7 @@ impl Index<'_> {
 
     /// The requests that take a run out of all sets.
     pub(super) fn forget(&self, id: &str, facts: &Facts) -> Vec<Request> {
-        let mut requests = self.out_of_lists(id, &facts.scope, facts.created);
+        let mut requests: Vec<Request> = self.out_of_lists(id, &facts.scope, facts.created).into();
         let ended = self.ended();
         let mut command = with_name("ZREM", &ended);
         command.arg(member(id, facts));
@@ -185,9 +212,12 @@ impl Index<'_> {
         requests
     }
 
-    fn out_of_lists(&self, id: &str, scope: &str, created: u64) -> Vec<Request> {
-        let sets = [self.all(), self.scope(scope), self.open()];
-        sets.iter().map(|set| taken_out(set, id, created)).collect()
+    fn out_of_lists(&self, id: &str, scope: &str, created: u64) -> [Request; 2] {
+        let arguments = [id.to_owned(), created.to_string()];
+        [None, Some(scope)].map(|scope| {
+            let sets = self.sets(scope);
+            script(TAKE, &sets.each_ref().map(String::as_str), &arguments)
+        })
     }
 
     /// Ids of a set and the scores that they have, the latest first; none at its end.
@@ -255,7 +285,10 @@ impl Index<'_> {
                 Ok(Some(facts)) => match facts.free {
                     Some(since) if since <= facts.now => found.push((since, id.clone())),
                     _ if facts.state == State::Ended => mended.extend(self.note(id, &facts)),
-                    _ => mended.push(moved(free, id, *seen, facts.next_look())),
+                    _ => {
+                        mended.extend(self.note_state(id, &facts));
+                        mended.push(moved(free, id, *seen, facts.next_look()));
+                    }
                 },
                 Ok(None) => mended.push(taken_out(free, id, *seen)),
                 Err(error) => {
@@ -305,7 +338,7 @@ fn member(id: &str, facts: &Facts) -> String {
 
 /// The request that takes an entry out of a set.
 pub(super) fn taken_out(set: &str, member: &str, score: u64) -> Request {
-    script(MOVE, &[set], &[member.to_owned(), score.to_string()])
+    script(TAKE, &[set], &[member.to_owned(), score.to_string()])
 }
 
 fn moved(set: &str, member: &str, score: u64, to: u64) -> Request {

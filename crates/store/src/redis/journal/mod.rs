@@ -200,19 +200,13 @@ impl RedisJournal {
 
     async fn heads(&self, filter: &RunFilter) -> Result<Vec<RunHead>, StoreError> {
         let index = self.index();
-        let set = match (filter.state, &filter.scope) {
-            // Most runs have ended: those that have not are quicker to look through.
-            (Some(State::Running | State::Waiting | State::Ready), _) => index.open(),
-            (_, Some(scope)) => index.scope(scope),
-            (_, None) => index.all(),
-        };
-        let is_open = set == index.open();
+        let set = index.set(filter.scope.as_deref(), filter.state);
         let mut cursor = Cursor::new(set, filter.before_ms);
         let mut found = Vec::new();
         while found.len() < filter.most {
             let wanted = match filter.state {
-                None => filter.most - found.len(),
-                Some(_) => usize::MAX,
+                Some(State::Ended) => usize::MAX,
+                _ => filter.most - found.len(),
             };
             let page = index.page(&mut cursor, wanted).await?;
             if page.is_empty() {
@@ -228,13 +222,10 @@ impl RedisJournal {
                     reply => head(&names.run, reply),
                 };
                 match read {
-                    Ok(Some(head)) => {
-                        if is_open && head.standing.state == State::Ended {
-                            gone.push(taken_out(cursor.set(), id, *score));
-                        }
-                        found.extend(takes(filter, &head).then_some(head));
-                    }
-                    Ok(None) => gone.push(taken_out(cursor.set(), id, *score)),
+                    Ok(Some(head)) if takes(filter, &head) => found.push(head),
+                    // Those that have ended are among all others, and stay there.
+                    Ok(Some(_)) if filter.state == Some(State::Ended) => {}
+                    Ok(_) => gone.push(taken_out(cursor.set(), id, *score)),
                     // One that is broken must not hide the others.
                     Err(error) => tracing::warn!(run = %id, %error, "run left out of a list"),
                 }

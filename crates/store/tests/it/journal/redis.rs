@@ -4,11 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::journal::{Journal, RunFilter, State};
-use quillet_core::store::StoreErrorKind;
+use quillet_core::store::{Health, StoreErrorKind};
 use quillet_store::JournalOptions;
 use quillet_test_support::RedisServer;
+use tokio::time::{sleep, timeout};
 
-use super::{Both, LONG, OVER, asked, at, ended, listed, open, refused, run};
+use super::{Both, LONG, OVER, asked, at, ended, listed, open, refused, run, written};
+
+/// The sets of runs of one scope that run.
+const SETS: [&str; 5] = [
+    "lists:{all}",
+    "lists:{all}:running",
+    "scopes:{ada}",
+    "scopes:{ada}:running",
+    "lists:{all}:free",
+];
+const FREE: &str = "shenma:journal:lists:{all}:free";
 
 async fn both(server: &RedisServer) -> Both {
     let options = JournalOptions::default;
@@ -40,12 +51,12 @@ async fn what_is_no_run_is_taken_out_of_the_sets() {
     one.append("ended", 1, &[ended()], &at(State::Ended))
         .await
         .unwrap();
-    for set in ["", ":open", ":scopes:{ada}"] {
-        let set = format!("shenma:journal{set}");
-        server.cli(&["ZADD", &set, "5000", "ghost"]);
+    for set in SETS {
+        server.cli(&["ZADD", &format!("shenma:journal:{set}"), "5000", "ghost"]);
     }
-    server.cli(&["ZADD", "shenma:journal:open", "1000", "ended"]);
-    server.cli(&["ZADD", "shenma:journal:free", "7", "ghost", "8", "ended"]);
+    let running_set = "shenma:journal:lists:{all}:running";
+    server.cli(&["ZADD", running_set, "1000", "ended"]);
+    server.cli(&["ZADD", FREE, "7", "ghost", "8", "ended"]);
     let ada = RunFilter {
         scope: Some("ada".into()),
         ..all()
@@ -58,38 +69,41 @@ async fn what_is_no_run_is_taken_out_of_the_sets() {
     assert_eq!(listed(&one, &ada).await, ["ended", "a"]);
     assert_eq!(listed(&one, &running).await, ["a"]);
     assert!(free(&one).await.is_empty());
-    let members = |set: &str| server.cli(&["ZRANGE", &format!("shenma:journal{set}"), "0", "-1"]);
-    assert_eq!(members(""), "a\nended");
-    assert_eq!(members(":scopes:{ada}"), "a\nended");
-    assert_eq!(members(":open"), "a");
-    assert_eq!(members(":free"), "a");
+    let running = RunFilter {
+        scope: Some("ada".into()),
+        ..running
+    };
+    assert_eq!(listed(&one, &running).await, ["a"]);
+    for (set, expected) in SETS.iter().zip(["a\nended", "a", "a\nended", "a", "a"]) {
+        let set = format!("shenma:journal:{set}");
+        assert_eq!(server.cli(&["ZRANGE", &set, "0", "-1"]), expected, "{set}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_note_was_lost_is_found() {
     let server = RedisServer::start();
     let Both { one, two, .. } = both(&server).await;
-    let all_sets = ["", ":open", ":free", ":scopes:{ada}"];
     let lose = |sets: &[&str]| {
         for set in sets {
-            server.cli(&["DEL", &format!("shenma:journal{set}")]);
+            server.cli(&["DEL", &format!("shenma:journal:{set}")]);
         }
     };
     let score = || {
-        let score = server.cli(&["ZSCORE", "shenma:journal:free", "a"]);
+        let score = server.cli(&["ZSCORE", FREE, "a"]);
         score.parse::<u64>().unwrap_or_default()
     };
     // The set is looked at early, and the run is not free yet.
     one.begin(&run("a"), &[], LONG).await.unwrap();
     let lease = score();
-    server.cli(&["ZADD", "shenma:journal:free", "5", "a"]);
+    server.cli(&["ZADD", FREE, "5", "a"]);
     assert!(free(&two).await.is_empty());
     assert_eq!(score(), lease);
     // It waits, and is looked at now and then.
     one.append("a", 1, &[asked(1)], &at(State::Waiting))
         .await
         .unwrap();
-    server.cli(&["ZADD", "shenma:journal:free", "5", "a"]);
+    server.cli(&["ZADD", FREE, "5", "a"]);
     assert!(free(&two).await.is_empty());
     let next = score();
     assert!(next > 5 && next < lease, "{next}");
@@ -97,24 +111,24 @@ async fn a_run_whose_note_was_lost_is_found() {
     two.interject("a", 1, &asked(2), &at(State::Ready))
         .await
         .unwrap();
-    server.cli(&["ZADD", "shenma:journal:free", &next.to_string(), "a"]);
+    server.cli(&["ZADD", FREE, &next.to_string(), "a"]);
     assert!(free(&two).await.is_empty());
-    server.cli(&["ZADD", "shenma:journal:free", "5", "a"]);
+    server.cli(&["ZADD", FREE, "5", "a"]);
     assert_eq!(free(&two).await, ["a"]);
     // The sets are lost: a claim, a renewal, a change of state bring them back.
-    lose(&all_sets);
+    lose(&SETS);
     two.claim("a", LONG).await.unwrap().expect("it is ready");
     assert_eq!(listed(&one, &all()).await, ["a"]);
-    lose(&[":free"]);
+    lose(&SETS[4..]);
     two.renew("a", 2, OVER).await.unwrap();
     assert_eq!(free(&one).await, ["a"]);
-    lose(&all_sets);
+    lose(&SETS);
     two.append("a", 2, &[], &at(State::Ready)).await.unwrap();
     assert_eq!(
         (listed(&one, &all()).await, free(&one).await),
         (vec!["a".to_owned()], vec!["a".to_owned()])
     );
-    lose(&all_sets);
+    lose(&SETS);
     two.interject("a", 2, &ended(), &at(State::Ended))
         .await
         .unwrap();
@@ -137,11 +151,11 @@ async fn ended_runs_leave_nothing_behind() {
             .await
             .unwrap();
     }
-    tokio::time::sleep(Duration::from_millis(60)).await;
+    sleep(Duration::from_millis(60)).await;
     // The next beginning takes them out of the sets.
     journal.begin(&run("c"), &[], LONG).await.unwrap();
-    for set in ["", ":open", ":free", ":scopes:{ada}"] {
-        let members = server.cli(&["ZRANGE", &format!("shenma:journal{set}"), "0", "-1"]);
+    for set in SETS {
+        let members = server.cli(&["ZRANGE", &format!("shenma:journal:{set}"), "0", "-1"]);
         assert_eq!(members, "c", "{set}");
     }
     journal
@@ -189,4 +203,31 @@ async fn what_is_broken_hides_nothing_else() {
     let steps = [asked(2)];
     assert!(one.append("c", 1, &steps, &running).await.is_err());
     assert_eq!(one.head("c").await.unwrap().unwrap().last, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_answered_is_there_after_a_crash() {
+    let settings = ["--appendonly", "yes", "--appendfsync", "always"];
+    let mut server = RedisServer::start_with(&settings);
+    let Both { one, two, .. } = both(&server).await;
+    one.begin(&run("a"), &[asked(1)], LONG).await.unwrap();
+    one.append("a", 1, &[asked(2)], &at(State::Waiting))
+        .await
+        .unwrap();
+    server.kill();
+    let away = async |journal: &Arc<dyn Journal>, away: bool| {
+        while matches!(journal.health(), Health::Away { .. }) != away {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(LONG, away(&one, true)).await.unwrap();
+    let failed = one.head("a").await;
+    refused(failed, StoreErrorKind::Unavailable, &[]);
+    server.restart();
+    timeout(LONG, away(&one, false)).await.unwrap();
+    timeout(LONG, away(&two, false)).await.unwrap();
+    assert_eq!(written(&one, "a").await, [asked(1), asked(2)]);
+    let decided = two.interject("a", 2, &asked(3), &at(State::Ready)).await;
+    assert!(decided.unwrap());
+    assert_eq!(free(&one).await, ["a"]);
 }

@@ -52,7 +52,7 @@ pub(crate) struct Decided {
     events: String,
 }
 
-/// Decides about a call that waits for somebody; the run goes on at once.
+/// Decides about a call that waits for somebody. When none waits any more, the run goes on at once.
 #[utoipa::path(post, path = "/response/{id}/decide", tag = "agent", params(
     ("id" = String, Path, description = "Id of the answer, or of its request"),
 ), request_body = DecideBody, responses(

@@ -68,8 +68,8 @@ impl DecideError {
 }
 
 impl AgentService {
-    /// Decides about a call that waits; the run goes on at once, in this process if it has a place.
-    /// Gives the call's id.
+    /// Decides about a call that waits. When all of the turn are decided about, the run goes on at
+    /// once, in this process if it has a place. Gives the call's id.
     ///
     /// # Errors
     /// Nothing waits, or somebody else was first.
@@ -113,7 +113,7 @@ pub(super) async fn interject(
         };
         let state = head.standing.state;
         let mut waiting = head.standing.waiting;
-        if !matches!(state, State::Waiting | State::Ready) || waiting.is_empty() {
+        if state != State::Waiting {
             return Err(DecideError::NotWaiting {
                 run: run.to_owned(),
                 state: state.as_str(),
@@ -132,8 +132,14 @@ pub(super) async fn interject(
             decision: decision.clone(),
             by: by.into(),
         };
+        // Not before all are decided about: the model is asked when it has every result, and a
+        // run that went on with the first would be in nobody's reach for the second.
         let standing = Standing {
-            state: State::Ready,
+            state: if waiting.is_empty() {
+                State::Ready
+            } else {
+                State::Waiting
+            },
             waiting,
         };
         if journal.interject(run, head.last, &step, &standing).await? {

@@ -1,5 +1,8 @@
-//! Runs that outlive their process: one of two servers is killed wherever the journal stands, and
-//! the other one brings the run to the same end.
+//! Runs that outlive their process, on real servers with tools and a model that count what they are
+//! asked.
+
+mod approvals;
+mod killed;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -134,21 +137,24 @@ struct World {
 
 impl World {
     fn new(journal: &str) -> Self {
+        World::with(journal, "", "")
+    }
+
+    /// More settings of agents, and more lines of the agent.
+    fn with(journal: &str, more: &str, agent: &str) -> Self {
         let tools = ToolServer::start();
         let settings = format!(
-            "[agent]\njournal = \"{journal}\"\nruns = \"{}\"\nsessions = \"sqlite:sessions.db\"\nlease_ms = 600\n[tools]\naddresses = {{allow = [\"127.0.0.1\"]}}\n",
+            "[agent]\njournal = \"{journal}\"\nruns = \"{}\"\nsessions = \"sqlite:sessions.db\"\nlease_ms = 600\n{more}[tools]\naddresses = {{allow = [\"127.0.0.1\"]}}\n",
             if journal.starts_with("redis") {
                 journal
             } else {
                 "memory:"
             }
         );
+        let clerk = format!("model: gpt-4o\ninstructions: Do it.\ntools: [\"*\"]\n{agent}");
         let mut place = Place::new().with(&[
             ("quillet.toml", settings.as_str()),
-            (
-                "s/agents/clerk.yaml",
-                "model: gpt-4o\ninstructions: Do it.\ntools: [\"*\"]\n",
-            ),
+            ("s/agents/clerk.yaml", clerk.as_str()),
             ("s/prompts/hi.gotmpl", "Hi"),
         ]);
         for (tool, method, idempotent) in TOOLS {
@@ -191,7 +197,7 @@ impl World {
 
 /// Sends the question, and forgets it: nobody listens to this run.
 fn ask(server: &Running, id: &str) {
-    let body = json!({"model_config": {"model_id": "agent/clerk"}, "input": {"text": "Do it"},
+    let body = json!({"model_config": {"model_id": "agent/clerk", "model": "openai"}, "input": {"text": "Do it"},
         "features": {"durable": true}});
     let body = body.to_string();
     let mut stream = TcpStream::connect(&server.address).unwrap();
@@ -249,66 +255,4 @@ fn end(world: &World, server: &Running, id: &str) -> (Value, usize) {
             decided += 1;
         }
     }
-}
-
-/// Kills the server that runs it as soon as the journal has so many steps.
-fn killed_everywhere(journal: &str) {
-    let undisturbed = {
-        let world = World::new(journal);
-        let server = world.server();
-        ask(&server, "calm");
-        let (run, _) = end(&world, &server, "calm");
-        let steps = run["journal"].as_array().unwrap().len();
-        (world.came(&run), steps)
-    };
-    let (calm, steps) = undisturbed;
-    assert_eq!(calm.asked, TURNS.len() + 1);
-    assert!(calm.calls.values().all(|count| *count == 1), "{calm:?}");
-    println!(
-        "{:>5} {:>6} {:>12} {:>9} {:>8} {:>8}",
-        "point", "killed", "last step", "asked", "repeated", "decided"
-    );
-    for point in 1..steps as u64 {
-        let world = World::new(journal);
-        let run = format!("run-{point}");
-        let run = run.as_str();
-        let mut first = world.server();
-        let second = world.server();
-        ask(&first, run);
-        until(&world, &second, run, |run| {
-            run["steps"].as_u64() >= Some(point)
-        });
-        first.child.kill().unwrap();
-        first.child.wait().unwrap();
-        let at = world.run(&second, run).unwrap();
-        let last = at["journal"].as_array().unwrap().last().unwrap()["step"].clone();
-        let (ended, decided) = end(&world, &second, run);
-        let came = world.came(&ended);
-        let repeated: usize = came.calls.values().map(|count| count - 1).sum();
-        println!(
-            "{point:>5} {:>6} {:>12} {:>9} {repeated:>8} {decided:>8}",
-            at["steps"],
-            last.as_str().unwrap(),
-            came.asked
-        );
-        assert_eq!(came.text, calm.text, "killed at {point}");
-        assert!(came.asked <= calm.asked + 1, "killed at {point}: {came:?}");
-        for (call, count) in &came.calls {
-            let never = call.starts_with("send") || call.starts_with("note");
-            assert!(*count == 1 || !never, "killed at {point}: {call} {count}");
-        }
-        assert_eq!(came.calls.len(), calm.calls.len(), "killed at {point}");
-    }
-}
-
-#[test]
-fn a_run_comes_to_the_same_end_wherever_its_process_is_killed_with_sqlite() {
-    killed_everywhere("sqlite:journal.db");
-}
-
-#[cfg(feature = "redis")]
-#[test]
-fn a_run_comes_to_the_same_end_wherever_its_process_is_killed_with_redis() {
-    let redis = quillet_test_support::RedisServer::start();
-    killed_everywhere(&redis.url());
 }

@@ -41,7 +41,7 @@ fn head(id: String, created_ms: u64) -> RunHead {
     RunHead {
         id: id.into(),
         kind: "agent".into(),
-        title: "helper".into(),
+        title: "assistant".into(),
         scope: format!("scope-{}", created_ms % 10).into(),
         created_ms,
         ..RunHead::default()
@@ -98,7 +98,7 @@ async fn figures(what: &str, address: &str) {
     let journal = open_journal(address, &store, &options).await.unwrap();
     let begin = async |id: String, created_ms| {
         let admitted = [Step::Admitted {
-            request: serde_json::json!({"agent": "helper", "question": "What is new?"}),
+            request: serde_json::json!({"agent": "assistant", "question": "What is new?"}),
         }];
         let head = head(id, created_ms);
         journal.begin(&head, &admitted, LEASE).await.unwrap();

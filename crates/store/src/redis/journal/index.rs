@@ -76,6 +76,13 @@ local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if not score or tonumber(score) ~= tonumber(ARGV[2]) then return 0 end
 return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])";
 
+/// KEYS: free. ARGV: id, the end of its lease until now, its new one. What is there may be newer:
+/// the owner renews beside its writing.
+const RENEWED: &str = "
+local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if score and tonumber(score) ~= tonumber(ARGV[2]) then return 0 end
+return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])";
+
 /// The sets of a journal.
 #[derive(Debug)]
 pub(super) struct Index<'a> {
@@ -168,12 +175,14 @@ impl Index<'_> {
 
     /// The requests that put a run where it belongs.
     pub(super) fn note(&self, id: &str, facts: &Facts) -> Vec<Request> {
+        let (free, ended) = (self.free(), self.ended());
         let mut requests = self.note_state(id, facts);
         if facts.state != State::Ended {
-            requests.push(self.note_lease(id, facts));
+            let mut put = with_name("ZADD", &free);
+            put.arg(facts.next_look()).arg(id);
+            requests.push(request(&free, put));
             return requests;
         }
-        let (free, ended) = (self.free(), self.ended());
         let mut take = with_name("ZREM", &free);
         take.arg(id);
         let mut put = with_name("ZADD", &ended);
@@ -194,12 +203,11 @@ impl Index<'_> {
         [None, Some(facts.scope.as_str())].map(sort).into()
     }
 
-    /// The request that says when a run is to be looked at next.
-    pub(super) fn note_lease(&self, id: &str, facts: &Facts) -> Request {
-        let free = self.free();
-        let mut command = with_name("ZADD", &free);
-        command.arg(facts.next_look()).arg(id);
-        request(&free, command)
+    /// The request that says that its owner holds a run for longer.
+    pub(super) fn note_renewal(&self, id: &str, facts: &Facts) -> Request {
+        let (before, next) = (facts.code, facts.next_look());
+        let arguments = [id.to_owned(), before.to_string(), next.to_string()];
+        script(RENEWED, &[&self.free()], &arguments)
     }
 
     /// The requests that take a run out of all sets.

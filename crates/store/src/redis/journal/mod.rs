@@ -132,7 +132,7 @@ impl RedisJournal {
         let Some(facts) = self.on_run(RENEW, run, &arguments).await? else {
             return Ok(false);
         };
-        let noted = self.index().note_lease(run, &facts);
+        let noted = self.index().note_renewal(run, &facts);
         self.index().mend(&[noted]).await;
         Ok(true)
     }

@@ -43,12 +43,13 @@ redis.call('HINCRBY', run, 'epoch', 1)
 redis.call('HSET', run, 'state', 'running', 'free', now + ARGV[1])
 return facts(1)";
 
-/// ARGV: epoch, lease. Answers 0 if somebody else has it, or nobody.
+/// ARGV: epoch, lease. Answers 0 if somebody else has it, or nobody; else when its lease was over
+/// until then.
 pub(super) const RENEW: &str = "
-local it = redis.call('HMGET', run, 'epoch', 'state')
+local it = redis.call('HMGET', run, 'epoch', 'state', 'free')
 if it[1] ~= ARGV[1] or it[2] ~= 'running' then return {0} end
 redis.call('HSET', run, 'free', now + ARGV[2])
-return facts(1)";
+return facts(it[3])";
 
 /// ARGV: `owner` or `other`, the epoch or the last step that the writer knows of, state, what the
 /// run waits for, most steps, time to keep it once it has ended, steps. Answers 0 to a writer who
@@ -134,7 +135,7 @@ impl Names {
 /// What a script says of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
-    /// What became of the request.
+    /// What became of the request, as its script says.
     pub(super) code: i64,
     pub(super) last: u64,
     pub(super) epoch: u64,

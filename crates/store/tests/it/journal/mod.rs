@@ -113,7 +113,7 @@ fn run(id: &str) -> RunHead {
     RunHead {
         id: id.into(),
         kind: "agent".into(),
-        title: "helper".into(),
+        title: "assistant".into(),
         scope: "ada".into(),
         created_ms: 1_000,
         ..RunHead::default()

@@ -114,8 +114,9 @@ pub trait Journal: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
     /// Adds steps, all or none, by the owner of this epoch; the number of the last. `standing` says
-    /// where the run stands from now on; a run that does not go on is given back with it.
-    /// `Conflict` if somebody else has claimed it.
+    /// where the run stands from now on; a run that does not go on is given back with it. The lease
+    /// is not renewed. After `Unavailable` the steps may be there all the same: [`Journal::head`]
+    /// says so. `Conflict` if somebody else has claimed it.
     fn append<'a>(
         &'a self,
         run: &'a str,

@@ -64,7 +64,7 @@ impl JournalOptions {
         }
         let message = format!(
             "run id {run:?}: the step {name} has {bytes} bytes, and the limit is {most} \
-             (journal.step_bytes)"
+             (agent.journal_step_bytes)"
         );
         Err(StoreError::new(StoreErrorKind::Refused, message))
     }
@@ -89,7 +89,7 @@ impl JournalOptions {
     pub(crate) fn too_many(&self, run: &str, last: u64, more: usize) -> StoreError {
         let message = format!(
             "run id {run:?}: it has {last} steps, {more} more are to be written, and the limit is \
-             {} (journal.steps)",
+             {} (agent.journal_steps)",
             self.max_steps
         );
         StoreError::new(StoreErrorKind::Refused, message)

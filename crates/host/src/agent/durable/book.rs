@@ -27,6 +27,8 @@ pub(in crate::agent) struct Book {
     run: Arc<str>,
     epoch: u64,
     known: Mutex<Known>,
+    /// Number of the last step, for whoever writes the next.
+    last: tokio::sync::Mutex<u64>,
     /// Whether something was done that the journal did not know.
     live: AtomicBool,
     /// Whether somebody else goes on with the run.
@@ -99,6 +101,7 @@ impl Book {
             epoch: claim.epoch,
             live: AtomicBool::new(known.is_empty()),
             known: Mutex::new(known),
+            last: tokio::sync::Mutex::new(claim.last),
             lost,
             _renewing: AbortOnDropHandle::new(tokio::spawn(renewing)),
         })
@@ -164,9 +167,11 @@ impl Book {
         self.put(step, &Standing::at(State::Ended)).await
     }
 
-    /// Waits for a journal that is away: a step that nobody knows of would be made twice.
+    /// Waits for a journal that is away: a step that nobody knows of would be made twice. One that
+    /// was written although nobody said so is not written once more.
     async fn put(&self, step: Step, standing: &Standing) -> Result<(), StoreError> {
         let began = Instant::now();
+        let mut last = self.last.lock().await;
         let steps = [step];
         loop {
             let written = self
@@ -174,7 +179,10 @@ impl Book {
                 .append(&self.run, self.epoch, &steps, standing)
                 .await;
             let error = match written {
-                Ok(_) => break,
+                Ok(number) => {
+                    *last = number;
+                    break;
+                }
                 Err(error) => error,
             };
             if error.kind == StoreErrorKind::Conflict {
@@ -184,7 +192,14 @@ impl Book {
                 return Err(error);
             }
             sleep(PAUSE).await;
+            if let Ok(Some(head)) = self.journal.head(&self.run).await
+                && head.last > *last
+            {
+                *last = head.last;
+                break;
+            }
         }
+        drop(last);
         let [step] = steps;
         self.known().read(step);
         Ok(())

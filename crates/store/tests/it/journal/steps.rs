@@ -296,13 +296,19 @@ pub(super) async fn are_limited(both: Both) {
             by: "x".repeat(200).into(),
         },
     ];
-    let parts = ["\"a\"", "taken_over", "bytes", "200", "journal.step_bytes"];
+    let parts = [
+        "\"a\"",
+        "taken_over",
+        "bytes",
+        "200",
+        "agent.journal_step_bytes",
+    ];
     let too_large = journal.begin(&run("a"), &large, LONG).await;
     refused(too_large, StoreErrorKind::Refused, &parts);
     assert!(journal.head("a").await.unwrap().is_none());
 
     let many: Vec<Step> = (1..=6).map(asked).collect();
-    let parts = ["\"a\"", "6 more", "5", "journal.steps"];
+    let parts = ["\"a\"", "6 more", "5", "agent.journal_steps"];
     let too_many = journal.begin(&run("a"), &many, LONG).await;
     refused(too_many, StoreErrorKind::Refused, &parts);
     assert!(journal.head("a").await.unwrap().is_none());
@@ -310,7 +316,7 @@ pub(super) async fn are_limited(both: Both) {
     journal.begin(&run("a"), &many[..3], LONG).await.unwrap();
     let too_large = journal.append("a", 1, &large, &running).await;
     refused(too_large, StoreErrorKind::Refused, &["taken_over", "200"]);
-    let parts = ["3 steps", "3 more", "5", "journal.steps"];
+    let parts = ["3 steps", "3 more", "5", "agent.journal_steps"];
     let too_many = journal.append("a", 1, &many[..3], &running).await;
     refused(too_many, StoreErrorKind::Refused, &parts);
     assert_eq!(written(&journal, "a").await, many[..3]);
@@ -325,7 +331,7 @@ pub(super) async fn are_limited(both: Both) {
     refused(
         one_more,
         StoreErrorKind::Refused,
-        &["5 steps", "journal.steps"],
+        &["5 steps", "agent.journal_steps"],
     );
     // What it waits for is as large as the step that says so.
     let standing = Standing {
@@ -344,7 +350,7 @@ pub(super) async fn are_limited(both: Both) {
     refused(
         one_more,
         StoreErrorKind::Refused,
-        &["5 steps", "journal.steps"],
+        &["5 steps", "agent.journal_steps"],
     );
     // A run at its limit can end.
     assert!(

@@ -559,7 +559,7 @@ impl Beginning {
         if !has_setup {
             let setup = Setup::of(&prepared);
             let step = journal::Step::Prepared { setup };
-            book.write(step).await.map_err(unwritten)?;
+            book.write(step).await.map_err(|error| unwritten(&error))?;
         }
         durable::bind(&mut prepared.run, book, &prepared.ask);
         Ok(prepared)
@@ -590,7 +590,7 @@ impl Beginning {
             request: durable::admitted(&self.admission),
         }];
         let claim = journal.begin(&head, &steps, lease).await;
-        let claim = claim.map_err(unwritten)?;
+        let claim = claim.map_err(|error| unwritten(&error))?;
         let book = Book::open(journal, run, claim, lease, Vec::new(), &self.stop);
         // Nobody else opens it: this future is the only one that does.
         let _ = self.book.set(book);
@@ -598,7 +598,7 @@ impl Beginning {
     }
 }
 
-fn unwritten(error: StoreError) -> AgentError {
+fn unwritten(error: &StoreError) -> AgentError {
     let code = match error.kind {
         StoreErrorKind::Conflict => ErrorCode::RunInvalidRequest,
         _ => ErrorCode::RunServerError,

@@ -44,7 +44,7 @@ pub async fn service(
     let runs = address(&settings::AGENT_RUNS);
     let runs = quillet_store::open_runs(runs, &store, &run_options(settings)).await?;
     let journal = address(&settings::AGENT_JOURNAL);
-    let journal = quillet_store::open_journal(journal, &store, &JournalOptions::default()).await?;
+    let journal = quillet_store::open_journal(journal, &store, &journal_options(settings)).await?;
     let parts = AgentParts {
         models: Arc::new(ByRequest {
             models,
@@ -76,6 +76,15 @@ pub(super) fn run_options(settings: &Settings) -> RunOptions {
     RunOptions {
         lease: settings.milliseconds(&settings::AGENT_LEASE_MS),
         ..RunOptions::default()
+    }
+}
+
+fn journal_options(settings: &Settings) -> JournalOptions {
+    let number = |setting| u64::try_from(settings.size(setting)).unwrap_or(u64::MAX);
+    JournalOptions {
+        max_step_bytes: settings.size(&settings::AGENT_JOURNAL_STEP_BYTES),
+        max_steps: number(&settings::AGENT_JOURNAL_STEPS),
+        keep: Duration::from_secs(number(&settings::AGENT_JOURNAL_DAYS).saturating_mul(86_400)),
     }
 }
 

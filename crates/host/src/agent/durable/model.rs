@@ -38,7 +38,10 @@ impl JournalledModel {
         let messages = serde_json::to_vec(&request.messages).unwrap_or_default();
         let digest = Digest::of(&messages).to_string();
         let asked = Step::Asked { turn, digest };
-        self.book.write(asked).await.map_err(unwritten)?;
+        self.book
+            .write(asked)
+            .await
+            .map_err(|error| unwritten(&error))?;
         match self.inner.stream(request).await {
             Ok(stream) => Ok(kept(stream, self.book.clone(), turn)),
             Err(error) => Err(failed(&self.book, turn, error).await),
@@ -99,7 +102,7 @@ fn kept(stream: ChatStream, book: Arc<Book>, turn: u32) -> ChatStream {
                     events: std::mem::take(&mut keeping.events),
                 };
                 let error = keeping.book.write(answered).await.err()?;
-                Some((Err(unwritten(error)), keeping))
+                Some((Err(unwritten(&error)), keeping))
             }
         }
     }))
@@ -114,11 +117,11 @@ async fn failed(book: &Book, turn: u32, error: ModelError) -> ModelError {
     };
     match book.write(step).await {
         Ok(()) => error,
-        Err(unkept) => unwritten(unkept),
+        Err(unkept) => unwritten(&unkept),
     }
 }
 
-fn unwritten(error: StoreError) -> ModelError {
+fn unwritten(error: &StoreError) -> ModelError {
     let message = format!("the run's journal was not written: {error}");
     ModelError::new(ModelErrorKind::Provider, message)
 }

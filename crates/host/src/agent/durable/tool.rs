@@ -45,7 +45,10 @@ impl JournalledTool {
             arguments: written(&arguments),
             repeat: spec.repeat,
         };
-        self.book.write(called).await.map_err(unwritten)?;
+        self.book
+            .write(called)
+            .await
+            .map_err(|error| unwritten(&error))?;
         let limit = context.remaining(LONGEST).saturating_sub(EARLIER);
         let result = match timeout(limit, self.inner.answer(arguments, context)).await {
             Ok(result) => result,
@@ -55,7 +58,10 @@ impl JournalledTool {
             call: context.call.clone(),
             result: kept(&result),
         };
-        self.book.write(returned).await.map_err(unwritten)?;
+        self.book
+            .write(returned)
+            .await
+            .map_err(|error| unwritten(&error))?;
         result
     }
 }
@@ -125,7 +131,7 @@ fn late() -> ToolError {
     ToolError::new(ToolErrorKind::Timeout, message)
 }
 
-fn unwritten(error: StoreError) -> ToolError {
+fn unwritten(error: &StoreError) -> ToolError {
     let message = format!("the run's journal was not written: {error}");
     ToolError::new(ToolErrorKind::Transport, message)
 }

@@ -66,18 +66,18 @@ impl From<AgentError> for Failure {
 
 impl From<DecideError> for Failure {
     fn from(error: DecideError) -> Self {
-        of_run(error.code(), error.to_string())
+        of_run(error.code(), &error.to_string())
     }
 }
 
 impl From<ForkError> for Failure {
     fn from(error: ForkError) -> Self {
-        of_run(error.code(), error.to_string())
+        of_run(error.code(), &error.to_string())
     }
 }
 
 /// What is wrong with a durable run, or with what is asked of it.
-fn of_run(code: ErrorCode, message: String) -> Failure {
+fn of_run(code: ErrorCode, message: &str) -> Failure {
     let help = code.help();
     let message = format!("{message} [{code}]\n  help: {help}");
     match code.exit() {

@@ -25,7 +25,7 @@ impl Approver for ById {
     }
 }
 
-fn call<'a>(id: &'a str) -> (&'a str, &'a str, &'a str) {
+fn call(id: &str) -> (&str, &str, &str) {
     (id, "echo", r#"{"q":"mine"}"#)
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use quillet_core::chat::{ChatEvent, FinishReason, Usage};
+use quillet_core::chat::{ChatEvent, FinishReason, ModelErrorKind, Usage};
 use quillet_core::journal::{Decision, Failed, Journal, Made, Standing, State, Step, Waiting, Why};
 use quillet_core::store::StoreErrorKind;
-use quillet_core::tool::Repeat;
+use quillet_core::tool::{Repeat, ToolErrorKind};
 use quillet_core::{MediaUrl, NativeTurn};
 use quillet_store::JournalOptions;
 use serde_json::{Map, Value as Json, json};
@@ -142,6 +142,11 @@ fn all() -> Vec<Step> {
             turn: 1,
             events: events(),
         },
+        Step::Unanswered {
+            turn: 2,
+            kind: ModelErrorKind::Overloaded,
+            message: text.clone(),
+        },
         Step::Called {
             call: "c1".into(),
             tool: text.as_str().into(),
@@ -161,7 +166,7 @@ fn all() -> Vec<Step> {
         Step::Returned {
             call: "c2".into(),
             result: Err(Failed {
-                code: "tool.failed".to_owned(),
+                kind: ToolErrorKind::Remote,
                 message: text.clone(),
                 for_model: String::new(),
             }),

@@ -73,6 +73,7 @@ pub(crate) fn start(
     let context = ToolContext {
         deadline: begun.at.into_std().checked_add(limit),
         request_id: scope.id.clone(),
+        call: begun.call.id.as_str().into(),
     };
     let arguments = arguments(input);
     let task = tokio::spawn(async move { tool.answer(arguments, &context).await });

@@ -8,6 +8,7 @@ use quillet_core::{ToolCall, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::AgentEvent;
+use crate::approval::{self, Permitted};
 use crate::calling::{self, Begun, Done};
 use crate::failure::Failure;
 use crate::judge::{Judged, Plan, Planned, argument};
@@ -21,6 +22,8 @@ pub(crate) enum Verdict {
     GoOn,
     /// The client has calls to make.
     ClientsTurn,
+    /// Somebody has to decide about calls.
+    Waits,
     /// The model has nothing to say.
     Silent {
         /// Why.
@@ -31,8 +34,14 @@ pub(crate) enum Verdict {
 /// Makes the calls of a turn that are this run's to make. Results go into the history
 /// in the order of the calls, events come in the order in which the calls end.
 pub(crate) async fn make(scope: &Scope, judged: Judged, ledger: &mut Ledger) -> Verdict {
-    make_ours(scope, judged.ours, ledger).await;
+    let held = make_ours(scope, judged.ours, ledger).await;
     ledger.close_calls();
+    if !held.is_empty() {
+        for required in held {
+            scope.events.send(required).await;
+        }
+        return Verdict::Waits;
+    }
     if let Some(reason) = judged.silent {
         return Verdict::Silent { reason };
     }
@@ -45,25 +54,39 @@ pub(crate) async fn make(scope: &Scope, judged: Judged, ledger: &mut Ledger) -> 
     Verdict::ClientsTurn
 }
 
-/// Begins calls as places become free, until all are done.
-async fn make_ours(scope: &Scope, mut waiting: VecDeque<Planned>, ledger: &mut Ledger) {
+/// Begins calls as places become free, until all are done. Gives those that somebody has to decide
+/// about first, which are not begun.
+async fn make_ours(
+    scope: &Scope,
+    mut waiting: VecDeque<Planned>,
+    ledger: &mut Ledger,
+) -> Vec<AgentEvent> {
     let places = scope.limits.concurrent_calls.max(1);
     let mut running = FuturesUnordered::new();
+    let mut held = Vec::new();
     loop {
         while running.len() < places
             && let Some(next) = waiting.pop_front()
         {
+            let next = match approval::permitted(scope, next).await {
+                Permitted::Go(next) => next,
+                Permitted::Waits(required) => {
+                    held.push(required);
+                    continue;
+                }
+            };
             let begun = begin(scope, next.index, next.call, &next.input, ledger).await;
             match next.plan {
                 Plan::Make(tool) => running.push(calling::start(scope, tool, begun, next.input)),
                 Plan::LoadSkill => load_skill(scope, begun, &next.input, ledger).await,
                 Plan::SilentExit => end(scope, begun.done(Ok(Value::Null)), ledger).await,
                 Plan::Refuse(failure) => end(scope, begun.done(Err(failure)), ledger).await,
+                Plan::Answer(text) => end(scope, begun.done(Ok(Value::from(text))), ledger).await,
             }
         }
         match running.next().await {
             Some(done) => end(scope, done, ledger).await,
-            None => return,
+            None => return held,
         }
     }
 }

@@ -48,7 +48,7 @@ async fn drive(run: Run, events: Events) {
     toolbox.add_loader(skills.tool());
     let counter = run.counter.clone();
     let conversation = Conversation::new(counter, String::new(), run.history, run.input);
-    let mut ledger = Ledger::new(conversation, skills);
+    let mut ledger = Ledger::new(&run.id, conversation, skills);
     let scope = Scope {
         id: run.id,
         model: run.model,
@@ -58,6 +58,7 @@ async fn drive(run: Run, events: Events) {
         options: run.options,
         counter: run.counter,
         limits: run.limits,
+        approver: run.approver,
         tracer: run.tracer,
         span,
         events,
@@ -118,6 +119,7 @@ async fn converse(scope: &Scope, mut toolbox: Toolbox, ledger: &mut Ledger) -> E
                         }
                     }
                     Verdict::ClientsTurn => return Ending::CallsRequired,
+                    Verdict::Waits => return Ending::ApprovalRequired,
                     Verdict::Silent { reason } => return Ending::Silent { reason },
                 }
             }

@@ -51,6 +51,23 @@ pub enum AgentEvent {
         /// The arguments.
         input: Map<String, serde_json::Value>,
     },
+    /// A call is not made before somebody has decided about it. The run ends, so that it can go on
+    /// when that has happened.
+    ApprovalRequired {
+        /// The provider's id of the call.
+        id: String,
+        /// The tool.
+        name: String,
+        /// The arguments.
+        input: Map<String, serde_json::Value>,
+        /// Why, in a word.
+        why: &'static str,
+    },
+    /// The run went on where another one stopped; no run of this crate says so by itself.
+    Resumed {
+        /// All that was said until here. What came beyond it does not count.
+        text: String,
+    },
     /// The rounds of calls are used up; the model is asked for its final answer.
     ToolLimitReached {
         /// How many rounds there were.
@@ -117,7 +134,7 @@ pub struct Outcome {
     pub reasoning: String,
     /// What the conversation got: the model's turns and the results of its calls, in order. Every
     /// call has its result, even after a cancellation; only those that the client is to make
-    /// ([`Ending::CallsRequired`]) are open.
+    /// ([`Ending::CallsRequired`]), or a person is to decide about, are open.
     pub messages: Vec<Message>,
     /// What all calls of the model cost together; `None` if no provider said.
     pub usage: Option<Usage>,
@@ -146,6 +163,8 @@ pub enum Ending {
     },
     /// Calls are the client's to make.
     CallsRequired,
+    /// Calls wait for a person to decide; see [`crate::Approver`].
+    ApprovalRequired,
     /// The model chose to say nothing (`silent_exit`).
     Silent {
         /// Why, in its own words.

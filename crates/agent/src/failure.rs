@@ -61,6 +61,12 @@ impl Failure {
         Failure { code, text }
     }
 
+    /// Somebody who was asked does not want it made.
+    pub(crate) fn denied(text: String) -> Self {
+        let code = ToolErrorKind::Refused.code();
+        Failure { code, text }
+    }
+
     /// It took too long.
     pub(crate) fn time(limit: Duration) -> Self {
         let text = format!(

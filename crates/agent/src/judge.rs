@@ -46,6 +46,8 @@ pub(crate) enum Plan {
     SilentExit,
     /// Answers without making it.
     Refuse(Failure),
+    /// Answers what somebody knows it gives.
+    Answer(String),
 }
 
 /// Judges the calls of a turn.

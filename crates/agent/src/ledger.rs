@@ -2,13 +2,14 @@
 //! the middle of a turn or of a call.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem;
+use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::chat::{FinishReason, Usage};
 use quillet_core::{Content, ContentPart, MediaUrl, Message, Role, ToolCall, Value};
 use tokio::time::Instant;
-use uuid::Uuid;
 
 use crate::answer::{Partial, Turn};
 use crate::compact::Conversation;
@@ -31,6 +32,7 @@ pub(crate) struct Ledger {
     pub(crate) sources: Sources,
     /// The skills, and which of them are loaded.
     pub(crate) skills: Loaded,
+    run: Arc<str>,
     messages: Vec<Message>,
     open: Vec<OpenCall>,
     round: Round,
@@ -49,8 +51,9 @@ struct OpenCall {
 
 impl Ledger {
     /// Of a run that begins.
-    pub(crate) fn new(conversation: Conversation, skills: Loaded) -> Self {
+    pub(crate) fn new(run: &Arc<str>, conversation: Conversation, skills: Loaded) -> Self {
         Ledger {
+            run: run.clone(),
             conversation,
             partial: Partial::default(),
             rounds: 0,
@@ -88,7 +91,7 @@ impl Ledger {
     pub(crate) fn finish_turn(&mut self, reason: FinishReason) -> Turn {
         let mut message = self.take_partial();
         if has_unusable_ids(&message.tool_calls) {
-            give_ids(&mut message.tool_calls);
+            give_ids(&mut message.tool_calls, &self.run, self.model_calls);
             // Its provider's own words have the old ids.
             message.native = None;
         }
@@ -160,7 +163,7 @@ impl Ledger {
     /// of calls that had begun.
     pub(crate) fn settle(&mut self, ending: &Ending) -> Vec<AgentEvent> {
         self.keep_partial();
-        if matches!(ending, Ending::CallsRequired) {
+        if matches!(ending, Ending::CallsRequired | Ending::ApprovalRequired) {
             return Vec::new();
         }
         let fate = fate_of_open_calls(ending);
@@ -265,12 +268,14 @@ fn has_unusable_ids(calls: &[ToolCall]) -> bool {
     calls.any(|call| call.id.is_empty() || !taken.insert(&call.id))
 }
 
-fn give_ids(calls: &mut [ToolCall]) {
+/// Ids of the run and the place, so that a run that is gone through once more has them again.
+fn give_ids(calls: &mut [ToolCall], run: &str, turn: u32) {
     let mut taken = HashSet::new();
-    for call in calls {
+    for (index, call) in calls.iter_mut().enumerate() {
         if call.id.is_empty() || !taken.insert(call.id.clone()) {
-            let digits = Uuid::new_v4().simple().to_string();
-            call.id = format!("call_{}", &digits[..24]);
+            let mut hasher = DefaultHasher::new();
+            (run, turn, index).hash(&mut hasher);
+            call.id = format!("call_{:016x}{index:08x}", hasher.finish());
         }
     }
 }

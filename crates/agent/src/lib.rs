@@ -59,6 +59,7 @@
 //! whenever that happens is in the `ledger`.
 
 mod answer;
+mod approval;
 mod calling;
 mod calls;
 pub mod compact;
@@ -81,6 +82,7 @@ mod spans;
 mod toolbox;
 mod turn;
 
+pub use approval::{Approval, Approver, PendingCall};
 pub use definition::AgentDefinition;
 pub use drive::run;
 pub use emit::EventStream;

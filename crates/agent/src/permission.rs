@@ -114,6 +114,19 @@ impl Permissions {
         self.allowed.iter().map(String::as_str)
     }
 
+    /// The patterns, as [`Permissions::parse`] reads them.
+    #[must_use]
+    pub fn patterns(&self) -> Vec<String> {
+        let denied = self.denied.iter().map(|pattern| format!("!{pattern}"));
+        self.allowed.iter().cloned().chain(denied).collect()
+    }
+
+    /// Whether nothing is allowed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.allowed.is_empty()
+    }
+
     /// What is to be said of the patterns that match none of these names.
     #[must_use]
     pub fn doubts(&self, names: &[&str]) -> Vec<String> {
@@ -145,9 +158,7 @@ impl Permissions {
 /// As they are written, those that deny last.
 impl fmt::Display for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let denied = self.denied.iter().map(|pattern| format!("!{pattern}"));
-        let all: Vec<String> = self.allowed.iter().cloned().chain(denied).collect();
-        f.write_str(&all.join(", "))
+        f.write_str(&self.patterns().join(", "))
     }
 }
 

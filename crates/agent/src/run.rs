@@ -12,6 +12,8 @@ use quillet_core::trace::Tracer;
 use quillet_core::{BoxFuture, Message};
 use uuid::Uuid;
 
+use crate::Approver;
+
 /// Which version of which stored prompt was used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptVersion {
@@ -59,6 +61,8 @@ pub struct Run {
     pub tracer: Tracer,
     /// The span that this run is part of.
     pub parent_span: Option<String>,
+    /// Who is asked before a tool is called; nobody where `None`.
+    pub approver: Option<Arc<dyn Approver>>,
     /// Ready when the run is to stop.
     pub cancelled: BoxFuture<'static, ()>,
 }
@@ -87,6 +91,7 @@ impl Run {
             limits: Limits::default(),
             tracer: Tracer::off(),
             parent_span: None,
+            approver: None,
             cancelled: Box::pin(pending()),
         }
     }

@@ -6,7 +6,7 @@ use quillet_core::chat::{ChatModel, ChatOptions, TokenCounter};
 use quillet_core::trace::{OpenSpan, Tracer};
 
 use crate::emit::Events;
-use crate::{Limits, Window};
+use crate::{Approver, Limits, Window};
 
 /// The parts of a run that stay as they are while it goes.
 pub(crate) struct Scope {
@@ -26,6 +26,8 @@ pub(crate) struct Scope {
     pub(crate) counter: Arc<dyn TokenCounter>,
     /// Bounds.
     pub(crate) limits: Limits,
+    /// Who is asked before a tool is called.
+    pub(crate) approver: Option<Arc<dyn Approver>>,
     /// Where spans go.
     pub(crate) tracer: Tracer,
     /// The span of the run.

@@ -58,6 +58,7 @@ fn ending(ending: &Ending) -> String {
     match ending {
         Ending::Finished(reason) => reason.to_string(),
         Ending::CallsRequired => "calls_required".to_owned(),
+        Ending::ApprovalRequired => "approval_required".to_owned(),
         Ending::Silent { .. } => "silent_exit".to_owned(),
         Ending::Cancelled => "cancelled".to_owned(),
         Ending::Repeated { .. } => "repeated_calls".to_owned(),

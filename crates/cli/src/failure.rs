@@ -6,10 +6,11 @@ use std::io;
 use quillet::settings::Wrong;
 use quillet::{Error, Finding};
 use quillet_agent::AgentError;
-use quillet_core::Exit;
 use quillet_core::build::Missing;
 use quillet_core::chat::ModelError;
 use quillet_core::store::{StoreError, StoreErrorKind};
+use quillet_core::{ErrorCode, Exit};
+use quillet_host::agent::{DecideError, ForkError};
 use quillet_host::definitions::DefinitionError;
 use quillet_prompt::ServiceError;
 
@@ -60,6 +61,28 @@ impl Failure {
 impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         Failure::Agent(Box::new(error))
+    }
+}
+
+impl From<DecideError> for Failure {
+    fn from(error: DecideError) -> Self {
+        of_run(error.code(), &error.to_string())
+    }
+}
+
+impl From<ForkError> for Failure {
+    fn from(error: ForkError) -> Self {
+        of_run(error.code(), &error.to_string())
+    }
+}
+
+/// What is wrong with a durable run, or with what is asked of it.
+fn of_run(code: ErrorCode, message: &str) -> Failure {
+    let help = code.help();
+    let message = format!("{message} [{code}]\n  help: {help}");
+    match code.exit() {
+        Exit::Usage => Failure::Usage(message),
+        _ => Failure::Other(message),
     }
 }
 

@@ -120,6 +120,7 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
         Command::Ask(args) => return command::ask::run(args, config).await,
         Command::Chat(args) => return command::chat::run(args, config).await,
         Command::Run(args) => return command::run::run(args, config).await,
+        Command::Runs(args) => return command::runs::run(args, config).await,
         Command::Sql(args) => return command::sql::run(args, config).await,
         _ => {}
     }
@@ -150,6 +151,7 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
             | Command::Ask(_)
             | Command::Chat(_)
             | Command::Run(_)
+            | Command::Runs(_)
             | Command::Sql(_)
             | Command::Config(_)
             | Command::JsWorker

@@ -315,6 +315,14 @@ errors! {
     /// The process or the key has as many runs as it may.
     AgentLimit "agent.limit" 429 _ again "wait as long as `Retry-After` says";
 }
+"agent/durable.md#errors" {
+    /// There is no durable run of that id, or it is somebody else's.
+    DurableUnknown "run.unknown" 404 Usage no "name one that `GET /v1/runs` (`quillet runs list`) lists";
+    /// The run or the call waits for nobody, or somebody else has decided.
+    DurableNotWaiting "run.not_waiting" 409 Failure no "see what waits: `GET /v1/runs/ID` (`quillet runs show ID`)";
+    /// The run has no such step.
+    DurableStep "run.step" 400 Usage no "name a step that `quillet runs show ID` lists";
+}
 "agent/response.md#errors" {
     /// No key, or a wrong one.
     RunAuth "auth" 401 Provider no "set the provider's key";

@@ -22,6 +22,7 @@ pub mod clock;
 pub mod diagnostic;
 pub mod error_code;
 pub mod history;
+pub mod journal;
 pub mod json;
 pub mod knowledge;
 pub mod message;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{BoxFuture, Diagnostic, ErrorCode, Map, MediaUrl, Table, Value};
 
@@ -28,8 +28,24 @@ pub struct ToolSpec {
     pub returns: Option<serde_json::Value>,
     /// Whether equal calls may share one result.
     pub idempotent: bool,
+    /// Whether a call may be made once more when nobody knows whether it was made.
+    #[serde(skip)]
+    pub repeat: Repeat,
     /// What stands in for the result of a failed call.
     pub default: Value,
+}
+
+/// Whether a call may be made once more after a process has ended in the middle of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repeat {
+    /// As often as you like: it changes nothing, or the same again.
+    Freely,
+    /// With [`ToolContext::call`] as its key, by which the remote side knows that it is the same.
+    WithKey,
+    /// Never: a person looks first.
+    #[default]
+    Never,
 }
 
 /// What a tool call gets besides its arguments: its deadline, and the request that it belongs to.
@@ -39,6 +55,9 @@ pub struct ToolContext {
     pub deadline: Option<Instant>,
     /// The request this call belongs to, for logs.
     pub request_id: Arc<str>,
+    /// What the call is known by: the same when it is made once more in place of one whose outcome
+    /// is unknown. Of calls that are never repeated it is empty.
+    pub call: Arc<str>,
 }
 
 impl ToolContext {
@@ -111,7 +130,8 @@ pub struct BuiltTool {
 }
 
 /// The kind of a [`ToolError`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolErrorKind {
     /// There is no tool of that name.
     Unknown,

@@ -145,6 +145,7 @@ impl<'a> ToolFunctions<'a> {
         let context = ToolContext {
             deadline: Some(self.deadline),
             request_id: self.request_id.into(),
+            call: Arc::default(),
         };
         let most = context.remaining(Duration::MAX).saturating_sub(MARGIN);
         let late = |_| {

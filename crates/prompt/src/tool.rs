@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatOptions, ModelError, ModelErrorKind, Reply};
 use quillet_core::store::Kind;
-use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
+use quillet_core::tool::{Repeat, Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Map as Object, Value as Tree, json};
 
@@ -142,6 +142,12 @@ impl PromptService {
                 returns: entry
                     .script()
                     .and_then(|script| script.spec.returns.clone()),
+                // A render is made as often as somebody asks; a script may do anything.
+                repeat: if entry.script().is_some() {
+                    Repeat::Never
+                } else {
+                    Repeat::Freely
+                },
                 ..ToolSpec::default()
             },
             result,

@@ -14,7 +14,7 @@ use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApiBuilder, Paths};
 use utoipa_axum::routes;
 
 use crate::api::response::routes as response;
-use crate::api::{definitions, openai};
+use crate::api::{definitions, openai, runs};
 use crate::app::App;
 use crate::config::ServerConfig;
 use crate::direct::{Direct, Entry};
@@ -102,6 +102,11 @@ const AGENT: &[Row] = &[
     (ANY_RENDER, || routes!(response::respond)),
     (ANY_RENDER, || routes!(response::cancel)),
     (ANY_RENDER, || routes!(response::resume)),
+    (ANY_RENDER, || routes!(runs::decide)),
+    (ANY_RENDER, || routes!(runs::list_runs)),
+    (ANY_RENDER, || routes!(runs::get_run)),
+    (ANY_RENDER, || routes!(runs::fork_run)),
+    (ANY_RENDER, || routes!(runs::remove_run)),
     (Needs::Entry, || routes!(response::health)),
 ];
 

@@ -11,8 +11,9 @@ use quillet_core::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use crate::api::response;
 use crate::app::App;
 use crate::config::ServerConfig;
 use crate::connection::Stops;
@@ -144,6 +145,9 @@ impl Server {
             entry,
         };
         let _cut = port.cut.clone().drop_guard();
+        let agents = port.app.agents.clone();
+        let watching = agents.map(|agents| tokio::spawn(response::watch(agents)));
+        let _watching = watching.map(AbortOnDropHandle::new);
         tokio::select! {
             never = port.accept(&listener) => match never {},
             () = shutdown => {}

@@ -1,7 +1,7 @@
-//! Where prompts, shared variables and tools are stored, conversations, and what is learned about
-//! databases, and what replicas share about runs and rates: in memory, in a watched folder, in Redis.
-//! [`open`] makes a store of definitions from an address, [`open_sessions`], [`open_runs`],
-//! [`open_rates`] and [`open_archive`] the others.
+//! Where prompts, shared variables and tools are stored, conversations, what is learned about
+//! databases, what runs did, and what replicas share about runs and rates: in memory, in a watched
+//! folder, in SQLite, in Redis. [`open`] makes a store of definitions from an address,
+//! [`open_sessions`], [`open_journal`], [`open_runs`], [`open_rates`] and [`open_archive`] the others.
 //!
 //! This crate alone knows how bytes are stored. It does not know what they mean: it hands out JSON
 //! texts under typed keys and says when one has changed.
@@ -29,6 +29,7 @@ mod demo;
 mod folder;
 mod history;
 mod ids;
+mod journal;
 mod knowledge;
 mod memory;
 mod open;
@@ -49,15 +50,17 @@ pub use address::Address;
 pub use archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
 pub use folder::{FolderStore, entry_of_file, folders};
 pub use ids::MAX_ID_BYTES;
+pub use journal::{JournalOptions, SqliteJournal};
 pub use knowledge::{Imported, KnowledgeOptions, SqliteKnowledge};
 pub use memory::MemoryStore;
 pub use open::{
-    open, open_archive, open_knowledge, open_rates, open_runs, open_sessions, open_traces,
+    open, open_archive, open_journal, open_knowledge, open_rates, open_runs, open_sessions,
+    open_traces,
 };
 pub use options::StoreOptions;
 pub use rates::MemoryRates;
 #[cfg(feature = "redis")]
-pub use redis::{DEFAULT_PREFIX, RedisArchive, RedisRuns, RedisSessions, RedisStore};
+pub use redis::{DEFAULT_PREFIX, RedisArchive, RedisJournal, RedisRuns, RedisSessions, RedisStore};
 pub use runs::{MemoryRuns, RunOptions};
 pub use sessions::{MemorySessions, SessionOptions, SqliteSessions};
 pub use sqlite::SqliteStore;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use quillet_core::archive::Archive;
+use quillet_core::journal::Journal;
 use quillet_core::knowledge::Embedder;
 use quillet_core::rates::Rates;
 use quillet_core::runs::Runs;
@@ -12,6 +13,7 @@ use quillet_core::store::{Store, StoreError};
 
 use crate::archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
 use crate::folder::FolderStore;
+use crate::journal::{JournalOptions, SqliteJournal};
 use crate::knowledge::{KnowledgeOptions, SqliteKnowledge};
 use crate::memory::MemoryStore;
 use crate::rates::MemoryRates;
@@ -98,6 +100,28 @@ pub async fn open_runs(
     match address.parse::<Address>()? {
         Address::Redis(address) => redis::runs(&address, store, options),
         _ => Ok(Arc::new(MemoryRuns::new(options.clone()))),
+    }
+}
+
+/// Opens the journal of runs at an address of the same forms. What is in memory, or in a folder,
+/// keeps one that lives as long as the process.
+///
+/// # Errors
+/// As [`open`].
+pub async fn open_journal(
+    address: &str,
+    store: &StoreOptions,
+    options: &JournalOptions,
+) -> Result<Arc<dyn Journal>, StoreError> {
+    match address.parse::<Address>()? {
+        Address::Memory | Address::Demo | Address::Folder(_) => {
+            let memory = Path::new(":memory:");
+            Ok(Arc::new(
+                SqliteJournal::open(memory, options.clone()).await?,
+            ))
+        }
+        Address::Sqlite(path) => Ok(Arc::new(SqliteJournal::open(&path, options.clone()).await?)),
+        Address::Redis(address) => redis::journal(&address, store, options),
     }
 }
 

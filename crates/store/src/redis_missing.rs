@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use quillet_core::archive::Archive;
 use quillet_core::build::Missing;
+use quillet_core::journal::Journal;
 use quillet_core::rates::Rates;
 use quillet_core::runs::Runs;
 use quillet_core::session::Sessions;
 use quillet_core::store::{Store, StoreError};
 
 use crate::address::RedisAddress;
-use crate::{ArchiveOptions, RunOptions, SessionOptions, StoreOptions};
+use crate::{ArchiveOptions, JournalOptions, RunOptions, SessionOptions, StoreOptions};
 
 const REDIS: Missing = Missing {
     what: "Redis",
@@ -43,6 +44,14 @@ pub(crate) fn runs(
     _: &StoreOptions,
     _: &RunOptions,
 ) -> Result<Arc<dyn Runs>, StoreError> {
+    Err(REDIS.into())
+}
+
+pub(crate) fn journal(
+    _: &RedisAddress,
+    _: &StoreOptions,
+    _: &JournalOptions,
+) -> Result<Arc<dyn Journal>, StoreError> {
     Err(REDIS.into())
 }
 

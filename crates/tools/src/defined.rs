@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::tool::{Tool, ToolContext, ToolError, ToolSpec};
+use quillet_core::tool::{Repeat, Tool, ToolContext, ToolError, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
 
 use crate::deadline::Limit;
@@ -50,6 +50,16 @@ impl Tool for DefinedTool {
             let tool = self.spec.name.as_str();
             let arguments = self.parameters.prepare(tool, arguments)?;
             let left = self.limit.left(context);
+            // A key is for those who know what it is for.
+            let keyless = ToolContext {
+                call: Arc::default(),
+                ..context.clone()
+            };
+            let context = if self.spec.repeat == Repeat::WithKey {
+                context
+            } else {
+                &keyless
+            };
             let answer = self.answer(arguments, context, left);
             let answer = self.limit.hold(tool, left, answer).await?;
             self.returns.result(tool, answer)

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use quillet_core::Diagnostic;
+use quillet_core::tool::Repeat;
 use reqwest::Method;
 use serde_json::Value as Json;
 
@@ -27,6 +28,8 @@ pub(crate) struct Definition {
     /// Path of the part of the answer that is the result.
     pub(crate) result: Vec<String>,
     pub(crate) idempotent: bool,
+    /// Whether a call whose outcome is unknown may be made once more.
+    pub(crate) repeat: Repeat,
     pub(crate) timeout: Option<Duration>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) wire: WireDefinition,
@@ -146,6 +149,8 @@ fn definition(reader: &mut Reader<'_>, top: Part<'_>) -> Option<Definition> {
     let own = own_part(reader, top, kind, &nothing)?;
     let mut headers = reader.pairs(top, "headers");
     headers.append(&mut reader.pairs(own, "headers"));
+    let wire = wire(reader, top, own, &module)?;
+    let repeat = repeat(reader, top, &wire);
     Some(Definition {
         description: reader.string(top, "description").unwrap_or_default(),
         parameters,
@@ -153,13 +158,38 @@ fn definition(reader: &mut Reader<'_>, top: Part<'_>) -> Option<Definition> {
         returns: parameters::schema(reader, top, "returns"),
         default: top.fields.get("default").cloned(),
         result: result_path(reader, top),
-        idempotent: reader.boolean(top, "idempotent").unwrap_or_default(),
+        idempotent: top.fields.get("idempotent") == Some(&Json::Bool(true)),
+        repeat,
         timeout: reader.count(top, "timeout_ms").map(Duration::from_millis),
         headers,
-        wire: wire(reader, top, own, &module)?,
+        wire,
         own_key: top.get(kind).map(|_| kind),
         module,
     })
+}
+
+/// `idempotent`: `true`, `"key"` or `"never"`. Where a definition says nothing, HTTP does: asking
+/// for something changes nothing.
+fn repeat(reader: &mut Reader<'_>, top: Part<'_>, wire: &WireDefinition) -> Repeat {
+    let is_get = match wire {
+        WireDefinition::Restful(restful) => restful.method == Method::GET,
+        _ => false,
+    };
+    match top.fields.get("idempotent") {
+        Some(Json::Bool(true)) => Repeat::Freely,
+        Some(Json::String(word)) if word == "key" => Repeat::WithKey,
+        Some(Json::String(word)) if word == "never" => Repeat::Never,
+        None | Some(Json::Bool(false) | Json::Null) if is_get => Repeat::Freely,
+        None | Some(Json::Bool(false) | Json::Null) => Repeat::Never,
+        Some(other) => reader
+            .mistyped(
+                top,
+                "idempotent",
+                "true, false, \"key\" or \"never\"",
+                other,
+            )
+            .unwrap_or_default(),
+    }
 }
 
 /// The object of the tool's type, which older definitions do without.

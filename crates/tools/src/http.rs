@@ -33,6 +33,16 @@ pub(crate) fn request_id(context: &ToolContext) -> Option<(HeaderName, HeaderVal
     (!id.is_empty()).then_some((HeaderName::from_static("x-request-id"), id))
 }
 
+/// By what the remote side knows a call that is made once more.
+pub(crate) fn idempotency_key(context: &ToolContext) -> Option<(HeaderName, HeaderValue)> {
+    if context.call.is_empty() {
+        return None;
+    }
+    let key = format!("{}-{}", context.request_id, context.call);
+    let key = HeaderValue::from_str(&key).ok()?;
+    Some((HeaderName::from_static("idempotency-key"), key))
+}
+
 /// The shared client.
 #[derive(Debug)]
 pub(crate) struct Http {

@@ -166,7 +166,13 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn mistyped<T>(&mut self, part: Part<'_>, key: &str, wanted: &str, found: &Json) -> Option<T> {
+    pub(crate) fn mistyped<T>(
+        &mut self,
+        part: Part<'_>,
+        key: &str,
+        wanted: &str,
+        found: &Json,
+    ) -> Option<T> {
         let found = quillet_core::Value::from(found.clone());
         self.error(
             &part.path(key),

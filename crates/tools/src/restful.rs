@@ -12,7 +12,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use url::Url;
 
 use crate::address::{Denied, is_absolute};
-use crate::http::{Http, Request, remote_error, request_id};
+use crate::http::{Http, Request, idempotency_key, remote_error, request_id};
 use crate::module::Module;
 use crate::parameters::Given;
 use crate::returns::{self, Returns};
@@ -94,6 +94,7 @@ fn request_headers(context: &ToolContext) -> HeaderMap {
         HeaderValue::from_static("application/json, text/plain;q=0.5, */*;q=0.1"),
     );
     headers.extend(request_id(context));
+    headers.extend(idempotency_key(context));
     headers
 }
 

@@ -40,6 +40,7 @@ const FIELDS: &[&str] = &[
     "prompt",
     "variables",
     "tools",
+    "ask",
     "mcpServers",
     "skills",
     "limits",
@@ -103,6 +104,9 @@ pub struct AgentDefinition {
     pub instructions: Instructions,
     /// Tools of the catalogue that it may call. None where the field is missing.
     pub tools: Permissions,
+    /// Of these, and of tools of MCP servers and skills, those that are not called before a person
+    /// has agreed. None where the field is missing.
+    pub ask: Permissions,
     /// MCP servers whose tools it may call, as they are written: a list of objects with a
     /// `name`, or an object of names. `null` if there are none.
     pub mcp_servers: Json,
@@ -288,7 +292,8 @@ impl AgentDefinition {
             context_window: fields.count("contextWindow", 1, &mut found),
             max_output_tokens: fields.count("maxOutputTokens", 1, &mut found),
             instructions: instructions(&fields, &mut found),
-            tools: permissions(&fields, &mut found),
+            tools: permissions("tools", &fields, &mut found),
+            ask: permissions("ask", &fields, &mut found),
             mcp_servers: mcp_servers(&fields, &mut found),
             skills: skills(&fields, &mut found),
             limits: limits(&fields, &mut found),
@@ -363,14 +368,14 @@ fn instructions(fields: &Fields<'_>, found: &mut Findings<'_>) -> Instructions {
     }
 }
 
-fn permissions(fields: &Fields<'_>, found: &mut Findings<'_>) -> Permissions {
+fn permissions(field: &str, fields: &Fields<'_>, found: &mut Findings<'_>) -> Permissions {
     let mut patterns = Vec::new();
-    let nodes = fields.list("tools");
+    let nodes = fields.list(field);
     for node in &nodes {
         match node.as_str() {
             Some(pattern) => patterns.push(pattern),
             None => {
-                fields.expected::<()>("patterns such as `search` or `!w*`", "tools", node, found);
+                fields.expected::<()>("patterns such as `search` or `!w*`", field, node, found);
                 return Permissions::default();
             }
         }
@@ -378,7 +383,7 @@ fn permissions(fields: &Fields<'_>, found: &mut Findings<'_>) -> Permissions {
     Permissions::parse(&patterns).unwrap_or_else(|error| {
         let place = error.index().and_then(|index| nodes.get(index));
         let at = place.or(nodes.first()).map_or(0, |node| node.span.start);
-        found.add(at, format!("tools: {error}"), None);
+        found.add(at, format!("{field}: {error}"), None);
         Permissions::default()
     })
 }

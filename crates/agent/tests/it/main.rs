@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod any_stream;
+mod approval;
 mod basics;
 mod calls;
 mod circles;

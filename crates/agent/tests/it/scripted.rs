@@ -265,6 +265,8 @@ fn in_brief(event: &AgentEvent) -> String {
             Some(_) => format!("failed {id}"),
         },
         AgentEvent::CallRequired { id, name, .. } => format!("required {id} {name}"),
+        AgentEvent::ApprovalRequired { id, name, why, .. } => format!("approval {id} {name} {why}"),
+        AgentEvent::Resumed { text } => format!("resumed {text}"),
         AgentEvent::ToolLimitReached { rounds } => format!("limit {rounds}"),
         AgentEvent::SkillLoaded { name } => format!("skill {name}"),
         AgentEvent::Compacted(_) => "compacted".to_owned(),

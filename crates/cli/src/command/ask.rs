@@ -213,6 +213,7 @@ fn ending(ending: &Ending) -> String {
         Ending::Finished(reason) => reason.to_string(),
         Ending::Repeated { .. } => "repeated_calls".to_owned(),
         Ending::CallsRequired => "calls_required".to_owned(),
+        Ending::ApprovalRequired => "approval_required".to_owned(),
         Ending::Silent { .. } => "silent".to_owned(),
         Ending::Cancelled => "cancelled".to_owned(),
         Ending::Failed(_) => "failed".to_owned(),

@@ -16,6 +16,7 @@ pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod render;
 pub(crate) mod run;
+pub(crate) mod runs;
 pub(crate) mod serve;
 pub(crate) mod settings;
 #[cfg(feature = "sql")]

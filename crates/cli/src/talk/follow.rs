@@ -56,7 +56,10 @@ pub(crate) fn ended(ending: Ending) -> Result<(), Failure> {
             let error = ModelError::new(ModelErrorKind::Cut, cut.to_string());
             AgentError::Model(error).into()
         }),
-        Ending::Repeated { .. } | Ending::CallsRequired | Ending::Silent { .. } => Ok(()),
+        Ending::Repeated { .. }
+        | Ending::CallsRequired
+        | Ending::ApprovalRequired
+        | Ending::Silent { .. } => Ok(()),
         Ending::Cancelled => Err(Failure::Interrupted),
         Ending::Failed(error) => Err(error.into()),
     }

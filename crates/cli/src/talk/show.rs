@@ -90,7 +90,13 @@ impl Screen {
             AgentEvent::SkillLoaded { name } => {
                 self.note(&format!("skill {} is loaded", one_line(name, 64)))?;
             }
-            AgentEvent::Text(_) | AgentEvent::Ended(_) => {}
+            AgentEvent::ApprovalRequired { name, .. } => {
+                self.note(&format!(
+                    "{} waits for somebody to agree",
+                    one_line(name, 64)
+                ))?;
+            }
+            AgentEvent::Text(_) | AgentEvent::Resumed { .. } | AgentEvent::Ended(_) => {}
         }
         Ok(())
     }

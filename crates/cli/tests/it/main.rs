@@ -13,6 +13,7 @@ mod check;
 mod config;
 mod convert;
 mod doors;
+mod durable;
 mod endings;
 mod history;
 #[cfg(feature = "js")]

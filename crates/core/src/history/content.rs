@@ -14,6 +14,12 @@ use crate::store::Entry;
 pub struct Digest([u8; 32]);
 
 impl Digest {
+    /// That of these bytes, as they are.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Digest(Hash::hash(bytes))
+    }
+
     /// Reads 64 hexadecimal digits, with `sha256:` before them or not.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

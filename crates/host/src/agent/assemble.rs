@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use quillet_agent::{AgentError, Limits, Run, Skills, Source};
+use quillet_agent::{AgentError, Limits, Permissions, Run, Skills, Source};
 use quillet_core::chat::{ChatOptions, ToolOffer};
 use quillet_core::trace::Tracer;
 use quillet_core::{Content, ContentPart, ErrorCode, Message, Role};
@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::history::{self, Past};
 use super::offer::{self, Offered};
 use super::{
-    AgentRequest, AgentService, Connected, DEFAULT_MAX_TOKENS, Input, prompt, question, stored,
+    AgentRequest, AgentService, Connected, DEFAULT_MAX_TOKENS, Input, ModelSettings, prompt,
+    question, stored,
 };
 
 /// Pictures of one result that a model is shown.
@@ -33,6 +34,8 @@ pub(super) struct Prepared {
     pub(super) sources: Vec<Source>,
     /// What whoever asks should know.
     pub(super) warnings: Vec<String>,
+    /// Tools that are not called before a person has agreed.
+    pub(super) ask: Permissions,
 }
 
 /// Collects what a run needs: model, history, prompt, tools, skills.
@@ -69,6 +72,7 @@ pub(super) async fn prepare(
     no_doubles(&offered.tools, &client_tools)?;
     no_strangers(&connected.provider, &client_tools)?;
     let agent = agent.unwrap_or_default();
+    let ask = asking(&agent.ask, &request.tools.ask)?;
     let configured = service.options.limits.clone();
     let run = Run {
         id: id.into(),
@@ -97,6 +101,7 @@ pub(super) async fn prepare(
         },
         tracer: tracer(service),
         parent_span: None,
+        approver: None,
         cancelled: Box::pin(async move { stop.cancelled().await }),
     };
     Ok(Prepared {
@@ -107,7 +112,46 @@ pub(super) async fn prepare(
         provider: connected.provider,
         sources: documents.sources,
         warnings: [request.warnings, offered.warnings].concat(),
+        ask,
     })
+}
+
+/// Lets another model answer than the one that a request names.
+pub(super) fn ask_another(
+    service: &AgentService,
+    prepared: &mut Prepared,
+    model: &str,
+) -> Result<(), AgentError> {
+    let settings = ModelSettings {
+        model_id: model.to_owned(),
+        ..ModelSettings::default()
+    };
+    let connected = service.parts.models.connect(Some(&settings))?;
+    prepared.provider = connected.provider;
+    let run = &mut prepared.run;
+    run.model = connected.model;
+    run.model_name = Some(connected.name).filter(|name| !name.is_empty());
+    run.window = connected.window;
+    run.counter = connected.counter;
+    Ok(())
+}
+
+/// The tools that a person is asked about: those of the agent and those of the request. A request
+/// takes none away from an agent's.
+fn asking(agent: &Permissions, request: &[String]) -> Result<Permissions, AgentError> {
+    let all = [agent.patterns().as_slice(), request].concat();
+    if request.is_empty() {
+        return Ok(agent.clone());
+    }
+    if let Some(taken) = request
+        .iter()
+        .find(|pattern| pattern.trim().starts_with('!'))
+    {
+        let message = format!("tools.ask: {taken:?}: a request may only add tools to ask about");
+        return Err(setup(ErrorCode::RunInvalidRequest, message));
+    }
+    Permissions::parse(&all)
+        .map_err(|error| setup(ErrorCode::RunInvalidRequest, format!("tools.ask: {error}")))
 }
 
 /// The documents that a request may read.

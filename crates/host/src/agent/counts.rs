@@ -110,6 +110,7 @@ fn ending(ending: &Ending) -> &'static str {
         Ending::Finished(reason) => reason.as_str(),
         Ending::Repeated { .. } => "repeated_calls",
         Ending::CallsRequired => "calls_required",
+        Ending::ApprovalRequired => "approval_required",
         Ending::Silent { .. } => "silent_exit",
         Ending::Cancelled => "cancelled",
         Ending::Failed(error) => error.code().as_str(),

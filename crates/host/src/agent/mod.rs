@@ -6,6 +6,7 @@
 
 mod assemble;
 mod counts;
+mod durable;
 mod history;
 mod offer;
 mod parts;
@@ -17,6 +18,7 @@ mod service;
 mod stored;
 
 pub use counts::AgentCounts;
+pub use durable::{Admission, DecideError, Deciding, Fork, ForkError};
 pub use offer::definitions_of;
 pub use parts::{AgentOptions, AgentParts, Connected, Models};
 pub use prompt::CLARIFY;

@@ -8,6 +8,7 @@ use quillet_agent::skills::Definition;
 use quillet_agent::{Limits, Window};
 use quillet_core::BoxFuture;
 use quillet_core::chat::{ChatModel, ModelError, TokenCounter, Usage};
+use quillet_core::journal::Journal;
 use quillet_core::knowledge::Knowledge;
 use quillet_core::runs::{Allowance, Runs};
 use quillet_core::session::Sessions;
@@ -74,6 +75,8 @@ pub struct AgentParts {
     pub sessions: Arc<dyn Sessions>,
     /// What replicas share about runs.
     pub runs: Arc<dyn Runs>,
+    /// Where runs that outlive their process keep what they did; none where `None`.
+    pub journal: Option<Arc<dyn Journal>>,
     /// Tools of this service and those of MCP servers.
     pub tools: Arc<Tools>,
     /// Stored prompts and tools, which agents may call.
@@ -106,6 +109,12 @@ pub struct AgentOptions {
     /// Whether runs go on for their logs when clients leave, unless requests say
     /// otherwise. Default `false`.
     pub resumable: bool,
+    /// Whether runs outlive their process, unless requests say otherwise. Default `false`.
+    pub durable: bool,
+    /// How long a process that has died holds its durable runs. Default 10 s.
+    pub lease: Duration,
+    /// How long a call waits for a person, before it is denied. Default 7 days.
+    pub approval_time: Duration,
     /// How long a reader of a resumable answer waits for a log that cannot be read, before its
     /// stream ends with an error. Default 10 s.
     pub log_patience: Duration,
@@ -129,6 +138,9 @@ impl Default for AgentOptions {
             history_messages: 10_000,
             group_history: (10, 20),
             resumable: false,
+            durable: false,
+            lease: Duration::from_secs(10),
+            approval_time: Duration::from_secs(7 * 24 * 3600),
             log_patience: Duration::from_secs(10),
             body_bytes: 32 << 20,
             shown_tools: ["read", "write", "upload", "exec"]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use quillet_core::chat::{ChatOptions, ToolChoice, ToolOffer};
 use quillet_core::{Content, Message};
 use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Most tokens of an answer where the request says nothing, as in Chat Shell; the model's own limit
@@ -16,7 +17,8 @@ use serde_json::{Map, Value};
 pub const DEFAULT_MAX_TOKENS: u64 = 32_768;
 
 /// A request to an agent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AgentRequest {
     /// The model; the configured one where `None`.
     pub model: Option<ModelSettings>,
@@ -95,7 +97,8 @@ impl AgentRequest {
 }
 
 /// A model of one request.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ModelSettings {
     /// Its name; `agent/NAME` is a stored agent.
     pub model_id: String,
@@ -103,12 +106,14 @@ pub struct ModelSettings {
     /// name.
     pub model: String,
     /// The key; empty for servers that need none.
+    #[serde(skip)]
     pub api_key: SecretString,
     /// Address of the provider; its own where `None`.
     pub base_url: Option<String>,
     /// `chat`, or `responses` for OpenAI's Responses.
     pub api_format: String,
     /// Headers of every request to the provider.
+    #[serde(skip)]
     pub default_headers: Vec<(String, SecretString)>,
     /// Tokens of a request and its answer together.
     pub context_window: Option<u64>,
@@ -137,7 +142,8 @@ impl fmt::Debug for ModelSettings {
 }
 
 /// The question of a request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Input {
     /// The whole conversation: no history is loaded.
     Messages(Vec<Message>),
@@ -152,7 +158,8 @@ impl Default for Input {
 }
 
 /// The tools that the model may call, and their limits.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ToolSettings {
     /// Tools of this service, by name, with their settings (`enabled`, `max_results`, …).
     pub builtin: BTreeMap<String, Map<String, Value>>,
@@ -169,11 +176,15 @@ pub struct ToolSettings {
     pub repeated_calls: Option<u32>,
     /// Longest time of one call; the configured one where `None`.
     pub tool_timeout: Option<Duration>,
+    /// Patterns of tools that are not called before a person has agreed, besides those of the
+    /// agent.
+    pub ask: Vec<String>,
 }
 
 /// JSON as the client wrote it, read by the part that knows its form. May hold
 /// credentials, so it is not shown.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Written(pub Value);
 
 impl fmt::Debug for Written {
@@ -183,7 +194,8 @@ impl fmt::Debug for Written {
 }
 
 /// A skill of the configured folder.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SkillChoice {
     /// Its name.
     pub name: String,
@@ -192,7 +204,8 @@ pub struct SkillChoice {
 }
 
 /// Switches of a request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Features {
     /// The model is told to think thoroughly, and what time it is.
     pub deep_thinking: bool,
@@ -209,6 +222,9 @@ pub struct Features {
     /// Whether the run goes on for its log when the client leaves; the configured
     /// choice where `None`.
     pub resumable: Option<bool>,
+    /// Whether the run outlives its process; the configured choice where `None`. A run whose tools
+    /// wait for people does in any case.
+    pub durable: Option<bool>,
     /// Events that are only sent to clients that ask for them: `tool_limit_reached`,
     /// `sources.update`.
     pub events: Vec<String>,
@@ -224,13 +240,15 @@ impl Default for Features {
             web_search: false,
             search_engine: None,
             resumable: None,
+            durable: None,
             events: Vec::new(),
         }
     }
 }
 
 /// Who asks, and what comes with the question.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Metadata {
     /// Id of the request, for clients that cannot set a header.
     pub request_id: Option<String>,
@@ -265,7 +283,8 @@ pub struct Metadata {
 }
 
 /// A file that belongs to the question.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Attachment {
     /// Its id.
     pub id: Option<String>,
@@ -280,7 +299,8 @@ pub struct Attachment {
 }
 
 /// Passages that belong to the question.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct KnowledgeContext {
     /// The passages.
     pub contexts: Vec<KnowledgePassage>,
@@ -289,7 +309,8 @@ pub struct KnowledgeContext {
 }
 
 /// A passage.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct KnowledgePassage {
     /// The collection that it is from.
     pub collection: String,
@@ -300,7 +321,8 @@ pub struct KnowledgePassage {
 }
 
 /// The result of a call that the client made.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ToolResult {
     /// The call.
     pub id: String,

@@ -4,18 +4,21 @@
 //! once; what had been said until then is kept in the session by a short task of the service.
 
 use std::future::pending;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use quillet_agent::{AgentError, AgentEvent, Ending, EventStream, Outcome, Source};
+use quillet_core::journal::{self, RunHead, Waiting, Why};
 use quillet_core::session::Turn;
-use quillet_core::{BoxFuture, ErrorCode, Message, Role};
+use quillet_core::store::{StoreError, StoreErrorKind};
+use quillet_core::{BoxFuture, ErrorCode, Message, Role, clock};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::assemble::{self, Prepared};
+use super::durable::{self, Admission, Book, Resumed, Setup};
 use super::service::Places;
 use super::{AgentRequest, AgentService, Who, history};
 
@@ -45,6 +48,27 @@ pub struct Running {
     // event is written.
     places: Option<Places>,
     has_log: bool,
+    durability: Durability,
+    /// An event that another one came before.
+    unsaid: Option<AgentEvent>,
+}
+
+/// More events than one process tells of one run.
+const EVENTS_OF_ONE_OWNER: u64 = 10_000_000;
+
+/// What a run needs to outlive its process; nothing of it is used by one that does not.
+#[derive(Default)]
+struct Durability {
+    /// The run's journal, once it has one.
+    book: Arc<OnceLock<Arc<Book>>>,
+    /// How often the run was claimed, from 1.
+    epoch: u64,
+    /// Whether this process goes on with a run of another.
+    is_resumed: bool,
+    /// What was said in that part of the run that the journal knows.
+    text: String,
+    /// Calls that wait for people.
+    waiting: Vec<Waiting>,
 }
 
 impl std::fmt::Debug for Running {
@@ -72,6 +96,8 @@ struct Kept {
     /// Whether what was asked is written: it is as soon as the run goes, since a run that dies
     /// writes nothing more.
     question: Question,
+    /// Whether it may be written more than once.
+    is_durable: bool,
 }
 
 /// What became of the question in the session.
@@ -99,6 +125,13 @@ impl Kept {
         if turns.is_empty() {
             return;
         }
+        // A run that is gone through once more may have kept them before its end was written.
+        if self.is_durable {
+            let most = turns.len() * 2;
+            let known = service.parts.sessions.load(&session, most).await;
+            let known = known.unwrap_or_default();
+            turns.retain(|turn| known.iter().all(|known| known.id != turn.id));
+        }
         // The answer was given; that it is not remembered is for the operator to know.
         if let Err(error) = service.parts.sessions.append(&session, &turns).await {
             tracing::warn!(session, run = self.run, %error, "the history was not written");
@@ -114,18 +147,60 @@ impl Running {
         request_id: &str,
         places: Places,
     ) -> Self {
-        let id = who.response_id(request_id);
-        let run_id = who.run_id(request_id);
-        let model = match &request.model {
+        let admission = Admission {
+            who: who.clone(),
+            request_id: request_id.to_owned(),
+            request,
+        };
+        let durability = Durability {
+            epoch: 1,
+            ..Durability::default()
+        };
+        let stop = CancellationToken::new();
+        Running::at(service, admission, durability, None, stop, places)
+    }
+
+    /// A run that another process began, and this one goes on with.
+    pub(super) fn resumed(
+        service: Arc<AgentService>,
+        admission: Admission,
+        resumed: Resumed,
+        stop: CancellationToken,
+        places: Places,
+    ) -> Self {
+        let durability = Durability {
+            book: Arc::new(OnceLock::from(resumed.book)),
+            epoch: resumed.epoch,
+            is_resumed: true,
+            ..Durability::default()
+        };
+        let mut running = Running::at(service, admission, durability, resumed.setup, stop, places);
+        running.has_log = true;
+        running
+    }
+
+    fn at(
+        service: Arc<AgentService>,
+        admission: Admission,
+        durability: Durability,
+        setup: Option<Setup>,
+        stop: CancellationToken,
+        places: Places,
+    ) -> Self {
+        let id = admission.who.response_id(&admission.request_id);
+        let run_id = admission.who.run_id(&admission.request_id);
+        let model = match &admission.request.model {
             Some(settings) => Some(settings.model_id.clone()),
             None => service.parts.models.default_model(),
         };
-        let stop = CancellationToken::new();
         let (runs, run) = (service.parts.runs.clone(), run_id.clone());
         service.counts.active.fetch_add(1, Ordering::Relaxed);
-        let preparing = {
-            let (service, stop, id) = (service.clone(), stop.clone(), id.clone());
-            Box::pin(async move { assemble::prepare(&service, request, &id, stop).await })
+        let beginning = Beginning {
+            service: service.clone(),
+            admission,
+            setup,
+            stop: stop.clone(),
+            book: durability.book.clone(),
         };
         Running {
             id,
@@ -139,11 +214,27 @@ impl Running {
             warnings: Vec::new(),
             stop,
             asked_to_stop: Box::pin(async move { runs.cancelled(&run).await }),
-            stage: Stage::Preparing(preparing),
+            stage: Stage::Preparing(Box::pin(beginning.prepare())),
             places: Some(places),
             has_log: false,
+            unsaid: None,
+            durability,
             service,
         }
+    }
+
+    /// Number of the event before the run's first: the events of whoever goes on with a run come
+    /// after all that were told before, of which only the journal knows how many there were.
+    #[must_use]
+    pub fn first_event(&self) -> u64 {
+        self.durability.epoch.saturating_sub(1) * EVENTS_OF_ONE_OWNER
+    }
+
+    /// Whether somebody else goes on with the run, so that nothing more is to be said of it.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        let book = self.durability.book.get();
+        book.is_some_and(|book| book.is_lost())
     }
 
     /// Id of the answer: `resp-` and 12 hexadecimal digits.
@@ -197,6 +288,10 @@ impl Running {
     /// The next event; the last one is [`AgentEvent::Ended`], and there is exactly one.
     /// May be dropped and called again.
     pub async fn next(&mut self) -> Option<AgentEvent> {
+        if let Some(event) = self.unsaid.take() {
+            self.count(&event);
+            return Some(event);
+        }
         loop {
             let preparing = matches!(self.stage, Stage::Preparing(_));
             let event = tokio::select! {
@@ -224,18 +319,24 @@ impl Running {
                         session: prepared.session,
                         run: self.id.clone(),
                         asked: prepared.asked,
+                        is_durable: self.durability.book.get().is_some(),
                     };
                     self.stage = Stage::Going(quillet_agent::run(prepared.run), kept);
+                }
+                Step::Told(AgentEvent::Ended(_)) | Step::Failed(_) if self.is_lost() => {
+                    self.stage = Stage::Over;
+                    return None;
                 }
                 Step::Told(AgentEvent::Ended(mut outcome)) => {
                     outcome.sources.splice(0..0, self.sources.drain(..));
                     self.keep(outcome);
                 }
                 Step::Told(event) => {
-                    self.count(&event);
-                    return Some(event);
+                    if let Some(event) = self.unknown_yet(event) {
+                        return Some(event);
+                    }
                 }
-                Step::Failed(ending) => return Some(self.over(Box::new(nothing(ending)))),
+                Step::Failed(ending) => self.close(Box::new(nothing(ending))),
                 Step::Kept(outcome) => return Some(self.over(outcome)),
                 Step::Over => return None,
             }
@@ -248,7 +349,7 @@ impl Running {
         let Some(session) = prepared.session.clone() else {
             return Question::Unwritten;
         };
-        if prepared.is_asked_again {
+        if prepared.is_asked_again || self.durability.is_resumed {
             return Question::Known;
         }
         let asked = &prepared.asked;
@@ -266,12 +367,81 @@ impl Running {
         }))
     }
 
+    /// The event, if it is not one that the journal knows and whoever ran the run before has told.
+    /// Before the first that is new, it says what was said until then.
+    fn unknown_yet(&mut self, event: AgentEvent) -> Option<AgentEvent> {
+        if let AgentEvent::ApprovalRequired {
+            id,
+            name,
+            input,
+            why,
+        } = &event
+        {
+            let expires = self.service.options.approval_time.as_millis();
+            self.durability.waiting.push(Waiting {
+                call: id.as_str().into(),
+                tool: name.as_str().into(),
+                arguments: input.clone(),
+                why: if *why == "unknown" {
+                    Why::Unknown
+                } else {
+                    Why::Permission
+                },
+                expires_ms: u64::try_from(expires)
+                    .ok()
+                    .map(|time| clock::millis().saturating_add(time)),
+            });
+        }
+        let durability = &mut self.durability;
+        if !durability.is_resumed {
+            self.count(&event);
+            return Some(event);
+        }
+        let is_known = durability.book.get().is_some_and(|book| match &event {
+            // It is told before the tool is asked.
+            AgentEvent::ToolStarted { id, .. } => book.has_result(id),
+            AgentEvent::ApprovalRequired { .. } => false,
+            _ => book.is_replaying(),
+        });
+        if is_known {
+            if let AgentEvent::Text(text) = event {
+                durability.text.push_str(&text);
+            }
+            return None;
+        }
+        durability.is_resumed = false;
+        let text = std::mem::take(&mut durability.text);
+        self.unsaid = Some(event);
+        Some(AgentEvent::Resumed { text })
+    }
+
     fn keep(&mut self, outcome: Box<Outcome>) {
         if let Stage::Going(_, kept) = std::mem::replace(&mut self.stage, Stage::Over) {
             let (service, said) = (self.service.clone(), outcome.clone());
-            let keeping = Box::pin(async move { kept.keep(service, &said).await });
+            let book = self.durability.book.get().cloned();
+            let waiting = std::mem::take(&mut self.durability.waiting);
+            let keeping = Box::pin(async move {
+                if let (Ending::ApprovalRequired, Some(book)) = (&said.ending, &book) {
+                    return told(&said, book.park(waiting).await);
+                }
+                kept.keep(service, &said).await;
+                if let Some(book) = book {
+                    told(&said, book.end(ended(&said)).await);
+                }
+            });
             self.stage = Stage::Keeping(keeping, outcome);
         }
+    }
+
+    /// A run ends that has not begun to speak.
+    fn close(&mut self, outcome: Box<Outcome>) {
+        let (said, book) = (outcome.clone(), self.durability.book.get().cloned());
+        let keeping = Box::pin(async move {
+            if let Some(book) = book {
+                told(&said, book.end(ended(&said)).await);
+            }
+        });
+        self.stage = Stage::Keeping(keeping, outcome);
     }
 
     fn over(&mut self, outcome: Box<Outcome>) -> AgentEvent {
@@ -330,6 +500,112 @@ fn defect() -> AgentError {
     }
 }
 
+/// What the journal says of how a run ended.
+fn ended(outcome: &Outcome) -> journal::Step {
+    let (how, error) = match &outcome.ending {
+        Ending::Failed(error) => ("error", Some(error.to_string())),
+        Ending::Cancelled => ("cancelled", None),
+        Ending::CallsRequired => ("calls_required", None),
+        _ => ("done", None),
+    };
+    journal::Step::Ended {
+        how: how.into(),
+        error,
+        text: outcome.text.clone(),
+    }
+}
+
+/// A run whose last step is not written is taken up again, and ends once more.
+fn told(outcome: &Outcome, written: Result<(), StoreError>) {
+    if let Err(error) = written {
+        tracing::warn!(ending = ?outcome.ending, %error, "the end of a run is not in its journal");
+    }
+}
+
+/// What a run needs to begin, or to go on.
+struct Beginning {
+    service: Arc<AgentService>,
+    admission: Admission,
+    setup: Option<Setup>,
+    stop: CancellationToken,
+    book: Arc<OnceLock<Arc<Book>>>,
+}
+
+impl Beginning {
+    /// Everything that the loop needs. A durable run is written down before anything is done for it.
+    async fn prepare(self) -> Result<Prepared, AgentError> {
+        let request = self.admission.request.clone();
+        let is_durable = request.features.durable;
+        let is_durable = is_durable.unwrap_or(self.service.options.durable);
+        if is_durable && self.book.get().is_none() {
+            self.open().await?;
+        }
+        let id = self.admission.who.response_id(&self.admission.request_id);
+        let mut prepared =
+            assemble::prepare(&self.service, request, &id, self.stop.clone()).await?;
+        let has_setup = self.setup.is_some();
+        if let Some(setup) = self.setup.clone() {
+            if let Some(model) = &setup.model {
+                assemble::ask_another(&self.service, &mut prepared, model)?;
+            }
+            setup.lay_over(&mut prepared);
+        }
+        if !prepared.ask.is_empty() && self.book.get().is_none() {
+            self.open().await?;
+        }
+        let Some(book) = self.book.get() else {
+            return Ok(prepared);
+        };
+        if !has_setup {
+            let setup = Setup::of(&prepared);
+            let step = journal::Step::Prepared { setup };
+            book.write(step).await.map_err(|error| unwritten(&error))?;
+        }
+        durable::bind(&mut prepared.run, book, &prepared.ask);
+        Ok(prepared)
+    }
+
+    async fn open(&self) -> Result<(), AgentError> {
+        durable::keeps_secret(&self.admission.request)?;
+        let Some(journal) = self.service.parts.journal.clone() else {
+            let message = "runs that outlive their process, or wait for people, need a journal: set agent.journal";
+            return Err(assemble::setup(
+                ErrorCode::RunInvalidRequest,
+                message.to_owned(),
+            ));
+        };
+        let who = &self.admission.who;
+        let run: Arc<str> = who.run_id(&self.admission.request_id).into();
+        let model = self.admission.request.model.as_ref();
+        let head = RunHead {
+            id: run.clone(),
+            kind: "agent".into(),
+            title: model.map_or("", |model| model.model_id.as_str()).into(),
+            scope: who.scope().into(),
+            created_ms: clock::millis(),
+            ..RunHead::default()
+        };
+        let lease = self.service.options.lease;
+        let steps = [journal::Step::Admitted {
+            request: durable::admitted(&self.admission),
+        }];
+        let claim = journal.begin(&head, &steps, lease).await;
+        let claim = claim.map_err(|error| unwritten(&error))?;
+        let book = Book::open(journal, run, claim, lease, Vec::new(), &self.stop);
+        // Nobody else opens it: this future is the only one that does.
+        let _ = self.book.set(book);
+        Ok(())
+    }
+}
+
+fn unwritten(error: &StoreError) -> AgentError {
+    let code = match error.kind {
+        StoreErrorKind::Conflict => ErrorCode::RunInvalidRequest,
+        _ => ErrorCode::RunServerError,
+    };
+    assemble::setup(code, error.to_string())
+}
+
 /// Before the loop runs nobody else looks whether it is to stop.
 async fn stopped_early(stop: &CancellationToken, preparing: bool) {
     if preparing {
@@ -362,6 +638,10 @@ impl Drop for Running {
         self.service.counts.active.fetch_sub(1, Ordering::Relaxed);
         self.stop.cancel();
         let (service, places) = (self.service.clone(), self.places.take());
+        // A durable run is not over: whoever looks for such runs goes on with it.
+        if self.durability.book.get().is_some() && !matches!(self.stage, Stage::Keeping(..)) {
+            return;
+        }
         let last = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Going(events, kept) => Last::Loop(events, kept),
             Stage::Keeping(keeping, outcome) => Last::Keeping(keeping, outcome),

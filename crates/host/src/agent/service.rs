@@ -8,7 +8,8 @@ use std::time::Duration;
 use quillet_core::ErrorCode;
 use quillet_core::runs::{NotAdmitted, Permit};
 use quillet_core::store::{StoreError, StoreErrorKind};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 
 use super::{AgentCounts, AgentOptions, AgentParts, AgentRequest, Running};
@@ -25,10 +26,12 @@ pub struct AgentService {
     /// Runs that go on without a reader, and what is kept after a reader left.
     pub(super) tasks: TaskTracker,
     places: Arc<Semaphore>,
+    /// Rung when a run may have become ready to go on.
+    pub(super) wake: Notify,
 }
 
 /// The client that asks. Runs of one client are neither seen nor stopped by another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Who {
     /// What limits are counted by.
     pub(super) key: String,
@@ -64,6 +67,24 @@ impl Who {
         }
         let hash = digest(&(self.scope.as_str(), request));
         format!("resp-{:012x}", hash >> 16)
+    }
+
+    /// Whose a run is, by its whole id, and the id of its answer. An id without a scope is of those
+    /// who need no key.
+    #[must_use]
+    pub fn of_run(id: &str) -> (Self, String) {
+        let (scope, answer) = id.rsplit_once('.').unwrap_or(("any", id));
+        let who = Who {
+            key: scope.to_owned(),
+            scope: scope.to_owned(),
+        };
+        (who, answer.to_owned())
+    }
+
+    /// Whose durable runs are seen.
+    #[must_use]
+    pub fn scope(&self) -> &str {
+        &self.scope
     }
 
     /// The session that keeps a response of the OpenAI-compatible routes.
@@ -151,7 +172,20 @@ pub(super) struct Places {
     _key: Box<dyn Permit>,
 }
 
+impl Places {
+    pub(super) fn new(process: OwnedSemaphorePermit, key: Box<dyn Permit>) -> Self {
+        Places {
+            _process: process,
+            _key: key,
+        }
+    }
+}
+
 impl AgentService {
+    pub(super) fn places(&self) -> Arc<Semaphore> {
+        self.places.clone()
+    }
+
     /// Greets the MCP servers of the configuration in the background, so that no run waits for one.
     /// For a service at its start.
     pub fn greet_servers(&self) {
@@ -167,6 +201,7 @@ impl AgentService {
             options,
             counts: Arc::default(),
             tasks: TaskTracker::new(),
+            wake: Notify::new(),
         })
     }
 
@@ -202,6 +237,7 @@ impl AgentService {
     /// Waits for the tasks of [`AgentService::spawn`]. None begins after this.
     pub async fn finish(&self) {
         self.tasks.close();
+        self.wake.notify_one();
         self.tasks.wait().await;
     }
 
@@ -239,10 +275,7 @@ impl AgentService {
             NotAdmitted::Store(error) => Refused::Store(error),
             limit => Refused::Limit(limit),
         })?;
-        Ok(Places {
-            _process: process,
-            _key: key,
-        })
+        Ok(Places::new(process, key))
     }
 
     /// Asks a run to stop, by the id of its request or of its answer; `false` if none

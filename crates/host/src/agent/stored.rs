@@ -131,21 +131,30 @@ async fn instructions(
             let variables: Map = variables
                 .map(|(name, value)| (name, quillet_core::Value::from(value)))
                 .collect();
-            let input = Input {
-                numbered: true,
-                session,
-                ..Input::new(&variables, id)
-            };
-            let rendered = service.parts.prompts.render(prompt, &input).await;
-            let rendered =
-                rendered.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))?;
-            let spoke = PromptVersion {
-                id: prompt.clone(),
-                version: rendered.version,
-            };
-            Ok((Some(text(rendered.prompt)), Some(spoke)))
+            let (text, version) = rendered(service, prompt, &variables, id, session).await?;
+            let id = prompt.clone();
+            Ok((Some(text), Some(PromptVersion { id, version })))
         }
     }
+}
+
+/// The text of a stored prompt, and which version it is of.
+pub(super) async fn rendered(
+    service: &AgentService,
+    prompt: &str,
+    variables: &Map,
+    id: &str,
+    session: Option<&str>,
+) -> Result<(String, Option<u64>), AgentError> {
+    let input = Input {
+        numbered: true,
+        session,
+        ..Input::new(variables, id)
+    };
+    let rendered = service.parts.prompts.render(prompt, &input).await;
+    let rendered =
+        rendered.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))?;
+    Ok((text(rendered.prompt), rendered.version))
 }
 
 pub(super) fn text(prompt: RenderedPrompt) -> String {

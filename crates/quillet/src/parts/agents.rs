@@ -4,6 +4,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use quillet_agent::{Limits, Window, skills};
 use quillet_core::BoxFuture;
@@ -13,7 +14,7 @@ use quillet_host::agent::{self, AgentOptions, AgentParts, AgentService, Connecte
 use quillet_llm::models::{Facts, ModelConfig, Models, Vendor};
 use quillet_llm::tokens;
 use quillet_prompt::PromptService;
-use quillet_store::{KnowledgeOptions, RunOptions, SessionOptions};
+use quillet_store::{JournalOptions, KnowledgeOptions, RunOptions, SessionOptions};
 use quillet_tools::{McpOrigin, McpServers};
 use secrecy::ExposeSecret;
 
@@ -42,6 +43,8 @@ pub async fn service(
         quillet_store::open_sessions(sessions, &store, &SessionOptions::default()).await?;
     let runs = address(&settings::AGENT_RUNS);
     let runs = quillet_store::open_runs(runs, &store, &run_options(settings)).await?;
+    let journal = address(&settings::AGENT_JOURNAL);
+    let journal = quillet_store::open_journal(journal, &store, &journal_options(settings)).await?;
     let parts = AgentParts {
         models: Arc::new(ByRequest {
             models,
@@ -50,6 +53,7 @@ pub async fn service(
         }),
         sessions,
         runs,
+        journal: Some(journal),
         tools: parts::tools(settings, prompts.variables().clone())?,
         prompts,
         skills: more_skills.into_iter().chain(skills(settings)).collect(),
@@ -72,6 +76,15 @@ pub(super) fn run_options(settings: &Settings) -> RunOptions {
     RunOptions {
         lease: settings.milliseconds(&settings::AGENT_LEASE_MS),
         ..RunOptions::default()
+    }
+}
+
+fn journal_options(settings: &Settings) -> JournalOptions {
+    let number = |setting| u64::try_from(settings.size(setting)).unwrap_or(u64::MAX);
+    JournalOptions {
+        max_step_bytes: settings.size(&settings::AGENT_JOURNAL_STEP_BYTES),
+        max_steps: number(&settings::AGENT_JOURNAL_STEPS),
+        keep: Duration::from_secs(number(&settings::AGENT_JOURNAL_DAYS).saturating_mul(86_400)),
     }
 }
 
@@ -98,6 +111,11 @@ pub(super) fn options(settings: &Settings) -> AgentOptions {
         history_messages: settings.size(&settings::AGENT_HISTORY_MESSAGES),
         log_patience: settings.milliseconds(&settings::AGENT_LOG_PATIENCE_MS),
         resumable: settings.is_on(&settings::AGENT_RESUMABLE),
+        durable: settings.is_on(&settings::AGENT_DURABLE),
+        lease: settings.milliseconds(&settings::AGENT_LEASE_MS),
+        approval_time: Duration::from_secs(
+            u64::try_from(settings.size(&settings::AGENT_APPROVAL_S)).unwrap_or(u64::MAX >> 12),
+        ),
         body_bytes: settings.size(&settings::AGENT_BODY_BYTES),
         shown_tools: settings.texts(&settings::AGENT_SHOWN_TOOLS).into(),
         trace_texts: settings.is_on(&settings::AGENT_TRACE_TEXTS),

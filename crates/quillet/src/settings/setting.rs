@@ -131,6 +131,12 @@ settings! {
     AGENT_RUN_MS = "agent.run_ms", Integer, [], "1800000";
     AGENT_HISTORY_MESSAGES = "agent.history_messages", Integer, ["CHAT_SHELL_CHAT_HISTORY_MAX_MESSAGES"], "10000";
     AGENT_RESUMABLE = "agent.resumable", Bool, [], "false";
+    AGENT_JOURNAL = "agent.journal", Text, ["QUILLET_JOURNAL"], "";
+    AGENT_JOURNAL_STEP_BYTES = "agent.journal_step_bytes", Integer, [], "16777216";
+    AGENT_JOURNAL_STEPS = "agent.journal_steps", Integer, [], "10000";
+    AGENT_JOURNAL_DAYS = "agent.journal_days", Integer, [], "30";
+    AGENT_DURABLE = "agent.durable", Bool, [], "false";
+    AGENT_APPROVAL_S = "agent.approval_s", Integer, [], "604800";
     AGENT_BODY_BYTES = "agent.body_bytes", Integer, [], "33554432";
     AGENT_SHOWN_TOOLS = "agent.shown_tools", Texts, ["CHAT_SHELL_TOOL_DISPLAY_WHITELIST"], "read,write,upload,exec";
     OTLP_ENDPOINT = "otlp.endpoint", Text, ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"], "";

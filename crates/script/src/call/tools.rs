@@ -70,6 +70,7 @@ async fn result(call: Call) -> Result<Value, String> {
     let context = ToolContext {
         deadline: Instant::now().checked_add(CALL_TIME),
         request_id: Arc::from(""),
+        call: Arc::default(),
     };
     match timeout(CALL_TIME, tool.call(arguments, &context)).await {
         Ok(answer) => answer.map_err(|error| error.for_model),
@@ -231,7 +232,10 @@ impl<'a> Turn<'a> {
                 return Err(CallError::new(ErrorKind::Limit, message));
             }
             Ending::Failed(error) => return Err(failed(error).partial(&outcome.text)),
-            Ending::CallsRequired | Ending::Silent { .. } | Ending::Cancelled => {
+            Ending::CallsRequired
+            | Ending::ApprovalRequired
+            | Ending::Silent { .. }
+            | Ending::Cancelled => {
                 return Err(CallError::new(ErrorKind::Aborted, "the run was ended"));
             }
         };

@@ -16,6 +16,7 @@ pub(crate) mod mlflow;
 pub(crate) mod openai;
 pub(crate) mod render;
 pub(crate) mod response;
+pub(crate) mod runs;
 pub(crate) mod script;
 pub(crate) mod words;
 

@@ -117,6 +117,7 @@ impl AgentSetup {
             models: self.models,
             sessions: self.sessions,
             runs: self.runs,
+            journal: None,
             tools: Arc::new(Tools::new(self.tools).unwrap()),
             prompts: service.clone(),
             skills: self.skills,

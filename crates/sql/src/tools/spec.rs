@@ -1,6 +1,6 @@
 //! What the tools say of themselves.
 
-use quillet_core::tool::ToolSpec;
+use quillet_core::tool::{Repeat, ToolSpec};
 use serde_json::{Value as Tree, json};
 
 use super::Task;
@@ -22,6 +22,7 @@ pub(super) fn of(
         description: described(task, &what, dialect, config),
         parameters: parameters(task),
         idempotent: true,
+        repeat: Repeat::Freely,
         ..ToolSpec::default()
     }
 }

@@ -279,7 +279,7 @@ mod tests {
             assert_eq!(fits(&name), kind != Kind::Environ, "{name}");
         }
         for group in [
-            "history", "log", "archive", "sessions", "runs", "keys", "cancels", "rates",
+            "history", "log", "archive", "sessions", "journal", "runs", "keys", "cancels", "rates",
         ] {
             assert!(!fits(&layout.group(group)), "{group}");
         }

@@ -13,6 +13,7 @@ mod client;
 mod fault;
 mod history;
 mod hold;
+mod journal;
 mod keeper;
 mod layout;
 mod link;
@@ -36,6 +37,7 @@ use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::archive::Archive;
 use quillet_core::history::History;
+use quillet_core::journal::Journal;
 use quillet_core::rates::Rates;
 use quillet_core::runs::Runs;
 use quillet_core::session::Sessions;
@@ -44,6 +46,7 @@ use redis::Value;
 use tokio::time::timeout;
 
 pub use archive::RedisArchive;
+pub use journal::RedisJournal;
 pub use layout::DEFAULT_PREFIX;
 pub use runs::RedisRuns;
 pub use sessions::RedisSessions;
@@ -51,7 +54,7 @@ pub use sessions::RedisSessions;
 use crate::address::RedisAddress;
 use crate::changes::Hub;
 use crate::rates::SharedRates;
-use crate::{ArchiveOptions, RunOptions, SessionOptions, StoreOptions};
+use crate::{ArchiveOptions, JournalOptions, RunOptions, SessionOptions, StoreOptions};
 use client::Client;
 use history::RedisHistory;
 use keeper::State;
@@ -95,6 +98,16 @@ pub(crate) fn runs(
     options: &RunOptions,
 ) -> Result<Arc<dyn Runs>, StoreError> {
     Ok(Arc::new(RedisRuns::open(address, store, options.clone())?))
+}
+
+/// As [`RedisJournal::open`].
+pub(crate) fn journal(
+    address: &RedisAddress,
+    store: &StoreOptions,
+    options: &JournalOptions,
+) -> Result<Arc<dyn Journal>, StoreError> {
+    let journal = RedisJournal::open(address, store, options.clone())?;
+    Ok(Arc::new(journal))
 }
 
 /// As [`RedisRates::new`], with buckets of this process while it is away.

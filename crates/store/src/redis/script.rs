@@ -49,3 +49,17 @@ pub(crate) fn text(value: Value) -> Option<String> {
         _ => None,
     }
 }
+
+/// Members and their scores, which come one after the other, or in pairs from RESP3.
+pub(crate) fn pairs(reply: Value) -> Vec<(String, u64)> {
+    let flat = list(reply).into_iter().flat_map(|value| match value {
+        Value::Array(pair) => pair,
+        single => vec![single],
+    });
+    let flat: Vec<Value> = flat.collect();
+    let pair = |pair: &[Value]| match pair {
+        [id, score] => Some((text(id.clone())?, count(score))),
+        _ => None,
+    };
+    flat.chunks(2).filter_map(pair).collect()
+}

@@ -16,7 +16,7 @@ use redis::{Cmd, Value};
 
 use super::client::Client;
 use super::ring::Request;
-use super::script::{count, list, number, script, text};
+use super::script::{count, list, number, pairs, script};
 use super::settings::Settings;
 use crate::address::RedisAddress;
 use crate::changes::Hub;
@@ -180,20 +180,6 @@ fn turn(name: &str, message: &Value) -> Result<Turn, StoreError> {
         let message = format!("{name}: it holds something that is no message: {error}");
         StoreError::new(StoreErrorKind::Corrupt, message)
     })
-}
-
-/// Members and their scores, which come one after the other, or in pairs from RESP3.
-fn pairs(reply: Value) -> Vec<(String, u64)> {
-    let flat = list(reply).into_iter().flat_map(|value| match value {
-        Value::Array(pair) => pair,
-        single => vec![single],
-    });
-    let flat: Vec<Value> = flat.collect();
-    let pair = |pair: &[Value]| match pair {
-        [id, score] => Some((text(id.clone())?, count(score))),
-        _ => None,
-    };
-    flat.chunks(2).filter_map(pair).collect()
 }
 
 impl Sessions for RedisSessions {

@@ -8,6 +8,7 @@ mod contract;
 mod demo;
 mod folder;
 mod history;
+mod journal;
 mod knowledge;
 mod rates;
 mod redis_cluster;

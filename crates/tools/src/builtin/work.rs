@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::tool::{Repeat, Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value};
 use serde_json::{Value as Json, json};
 
@@ -33,6 +33,8 @@ impl Shape {
                 name: name.to_owned(),
                 description: description.to_owned(),
                 parameters: schema,
+                // They read, and change nothing.
+                repeat: Repeat::Freely,
                 ..ToolSpec::default()
             },
             parameters: parameters.expect("schemas of built-in tools are constants"),

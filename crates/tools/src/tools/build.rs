@@ -67,6 +67,7 @@ impl ToolBuilder for Tools {
             parameters: definition.parameters,
             rest: definition.undeclared.then(|| REST.to_owned()),
             idempotent: definition.idempotent,
+            repeat: definition.repeat,
             default: returns.default(definition.default),
             returns: definition.returns,
         };

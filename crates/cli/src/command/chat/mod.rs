@@ -1,5 +1,6 @@
 //! `quillet chat`: a conversation in the terminal, stored in a session.
 
+mod approval;
 pub(crate) mod input;
 mod past;
 mod slash;
@@ -82,9 +83,9 @@ impl Conversation {
             let done = match slash::read(&line) {
                 Asked::Nothing => Ok(()),
                 Asked::Unknown(why) => Err(Failure::Other(why)),
-                Asked::Question(text) => self.answer(text.into()).await,
+                Asked::Question(text) => self.answer(text.into(), input).await,
                 Asked::Command("exit", _) => break,
-                Asked::Command(name, rest) => self.command(name, rest).await,
+                Asked::Command(name, rest) => self.command(name, rest, input).await,
             };
             self.hear(done, input.is_typed())?;
         }
@@ -106,14 +107,27 @@ impl Conversation {
         Ok(())
     }
 
-    async fn answer(&mut self, content: Content) -> Result<(), Failure> {
+    async fn answer(&mut self, content: Content, input: &mut Input) -> Result<(), Failure> {
         let asked = quillet_host::agent::Input::Content(content);
         let mut running = self.talker.begin(asked, Some(&self.session)).await?;
-        let outcome = follow(&mut running, &mut self.screen, &mut Vec::new()).await;
-        drop(running);
-        self.screen.end()?;
-        let outcome = outcome?;
-        self.count(&outcome);
+        let outcome = loop {
+            let run = running.run_id().to_owned();
+            let outcome = follow(&mut running, &mut self.screen, &mut Vec::new()).await;
+            drop(running);
+            self.screen.end()?;
+            let outcome = outcome?;
+            self.count(&outcome);
+            if !matches!(outcome.ending, Ending::ApprovalRequired) {
+                break outcome;
+            }
+            let agents = &self.talker.service;
+            approval::ask(agents, &run, input).await?;
+            let Some(next) = agents.take_up(&run).await? else {
+                let message = format!("the run {run} cannot be gone on with");
+                return Err(Failure::Other(message));
+            };
+            running = next;
+        };
         match outcome.ending {
             Ending::Failed(error) => Err(error.into()),
             Ending::Cancelled => {
@@ -130,7 +144,7 @@ impl Conversation {
                 }
                 Ok(())
             }
-            Ending::Repeated { .. } | Ending::CallsRequired => Ok(()),
+            Ending::Repeated { .. } | Ending::CallsRequired | Ending::ApprovalRequired => Ok(()),
         }
     }
 
@@ -142,7 +156,7 @@ impl Conversation {
         self.spent += usage;
     }
 
-    async fn command(&mut self, name: &str, rest: &str) -> Result<(), Failure> {
+    async fn command(&mut self, name: &str, rest: &str, input: &mut Input) -> Result<(), Failure> {
         let sessions = self.talker.service.parts().sessions.clone();
         match name {
             "help" => terminal::note(&slash::help()),
@@ -171,7 +185,7 @@ impl Conversation {
                 None => terminal::note("nothing was asked yet"),
             },
             "retry" => match past::undo(sessions.as_ref(), &self.session).await? {
-                Some(question) => return self.answer(question).await,
+                Some(question) => return self.answer(question, input).await,
                 None => terminal::note("nothing was asked yet"),
             },
             "usage" => self.usage(),

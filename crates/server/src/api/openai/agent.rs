@@ -112,7 +112,10 @@ impl Told {
                 self.pending
                     .push_back(ChatEvent::Reasoning { choice, text });
             }
-            AgentEvent::CallRequired { id, name, input } => {
+            AgentEvent::CallRequired { id, name, input }
+            | AgentEvent::ApprovalRequired {
+                id, name, input, ..
+            } => {
                 let index = self.calls;
                 self.calls += 1;
                 self.pending.push_back(ChatEvent::ToolCall {
@@ -128,7 +131,8 @@ impl Told {
             | AgentEvent::ToolStarted { .. }
             | AgentEvent::ToolDone { .. }
             | AgentEvent::ToolLimitReached { .. }
-            | AgentEvent::SkillLoaded { .. } => {}
+            | AgentEvent::SkillLoaded { .. }
+            | AgentEvent::Resumed { .. } => {}
         }
         Ok(())
     }
@@ -136,7 +140,7 @@ impl Told {
     fn end(&mut self, outcome: Outcome) -> Result<(), ModelError> {
         let reason = match outcome.ending {
             Ending::Finished(reason) => reason,
-            Ending::CallsRequired => FinishReason::ToolCalls,
+            Ending::CallsRequired | Ending::ApprovalRequired => FinishReason::ToolCalls,
             Ending::Silent { .. } | Ending::Repeated { .. } => FinishReason::Stop,
             Ending::Cancelled => {
                 let message = "the run was stopped before its end";

@@ -206,6 +206,21 @@ impl Teller {
             AgentEvent::CallRequired { id, name, input } => {
                 into.push(call_required(id, name, input));
             }
+            AgentEvent::ApprovalRequired {
+                id,
+                name,
+                input,
+                why,
+            } => {
+                let required = json!({"id": id, "name": name, "display_name": display_name(name), "input": input, "why": why});
+                into.push(told("approval.required", &required));
+            }
+            AgentEvent::Resumed { text } => {
+                into.push(told(
+                    "response.resumed",
+                    &json!({"id": self.id, "content": text}),
+                ));
+            }
             AgentEvent::Compacted(report) => into.push(compacted(report)),
             AgentEvent::ToolLimitReached { rounds } if self.wants("tool_limit_reached") => {
                 let message = format!("the limit of {rounds} rounds of tool calls is reached");
@@ -294,6 +309,7 @@ impl Teller {
             Ending::Finished(_)
             | Ending::Repeated { .. }
             | Ending::CallsRequired
+            | Ending::ApprovalRequired
             | Ending::Silent { .. } => told("response.done", &self.done(outcome, false)),
         }
     }
@@ -402,6 +418,7 @@ fn stop_reason(ending: &Ending) -> &'static str {
         },
         Ending::Repeated { .. } => "repeated_calls",
         Ending::CallsRequired => "tool_use",
+        Ending::ApprovalRequired => "approval_required",
         Ending::Silent { .. } => "silent_exit",
         Ending::Cancelled => "cancelled",
         Ending::Failed(_) => "error",

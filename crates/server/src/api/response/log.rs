@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::stream::unfold;
+use quillet_core::journal::{Journal, State};
 use quillet_core::runs::{LogPage, LoggedEvent, Runs};
 use quillet_core::store::StoreErrorKind;
 use quillet_host::agent::AgentService;
@@ -30,12 +31,15 @@ pub(super) async fn write(service: Arc<AgentService>, mut telling: Telling) {
     let run = telling.running().run_id().to_owned();
     let runs = service.parts().runs.clone();
     let patience = service.options().log_patience;
-    let (mut sequence, mut waiting) = (0, Vec::new());
+    let (mut sequence, mut waiting) = (telling.running().first_event(), Vec::new());
     let mut ended = None;
     let mut is_told = false;
     loop {
         if ended.is_none() && gather(&mut telling, &mut waiting, &mut sequence).await {
             ended = Some(Instant::now());
+        }
+        if telling.running().is_lost() {
+            return;
         }
         let error = match runs.append(&run, &waiting, ended.is_some()).await {
             Ok(()) if ended.is_some() => return,
@@ -110,6 +114,8 @@ async fn gather(telling: &mut Telling, batch: &mut Vec<LoggedEvent>, sequence: &
 /// A reader of a log.
 struct Reader {
     runs: Arc<dyn Runs>,
+    /// What knows of runs that somebody else may go on with.
+    journal: Option<Arc<dyn Journal>>,
     run: String,
     after: u64,
     /// A page that was read already.
@@ -131,14 +137,15 @@ pub(super) struct Waits {
 
 /// Answers with the events of a run after a number, and follows it to its end.
 pub(super) fn answer(
-    runs: Arc<dyn Runs>,
+    agents: &AgentService,
     run: String,
     after: u64,
     first: LogPage,
     waits: Waits,
 ) -> Response {
     let reader = Reader {
-        runs,
+        runs: agents.parts().runs.clone(),
+        journal: agents.parts().journal.clone(),
         run,
         after,
         page: Some(first),
@@ -196,7 +203,8 @@ impl Reader {
                 self.unread = None;
                 Ok(page)
             }
-            // A store that came back empty is filled again by whoever runs the run.
+            // A store that came back empty is filled again by whoever runs the run; one that takes
+            // it up begins its log anew.
             Ok(None) => Err("it is no longer kept".to_owned()),
             Err(error) => Err(error.to_string()),
         }
@@ -220,6 +228,9 @@ impl Reader {
 
     /// Writes the last event of a run whose replica is gone, so that every reader has the same.
     async fn give_up(&self) {
+        if self.will_go_on().await {
+            return tokio::time::sleep(PAUSE).await;
+        }
         let message = "the replica that ran this answer is gone, and with it what was not yet written: ask again";
         let data = events::interrupted(message);
         match self.runs.give_up(&self.run, ERROR, &data).await {
@@ -232,11 +243,25 @@ impl Reader {
         }
     }
 
+    /// Whether the run's journal says that it is not over: then somebody takes it up again.
+    async fn will_go_on(&self) -> bool {
+        let Some(journal) = &self.journal else {
+            return false;
+        };
+        match journal.head(&self.run).await {
+            Ok(Some(head)) => matches!(head.standing.state, State::Running | State::Ready),
+            Ok(None) => false,
+            // While it is away nobody can tell.
+            Err(_) => true,
+        }
+    }
+
     fn frames(&mut self, page: &LogPage) -> Bytes {
         let mut out = String::new();
         for event in &page.events {
             let missing = self.after + 1;
-            if event.sequence > missing {
+            // The events of whoever goes on with a run begin with a number of their own.
+            if event.sequence > missing && &*event.name != "response.start" {
                 let last = event.sequence - 1;
                 out.push_str(&format!(": events {missing} to {last} are not kept\n\n"));
             }

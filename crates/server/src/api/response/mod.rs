@@ -16,4 +16,4 @@ mod schema;
 mod stream;
 mod whole;
 
-pub(crate) use routes::may_ask;
+pub(crate) use routes::{agents, may_ask, watch};

@@ -7,7 +7,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use quillet_core::ErrorCode;
 use quillet_core::runs::LogPage;
-use quillet_host::agent::{AgentRequest, AgentService, Who, definitions_of};
+use quillet_host::agent::{AgentRequest, AgentService, Running, Who, definitions_of};
 use quillet_host::definitions::Right;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -82,10 +82,11 @@ async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -
     let id = call.exchange.name(request.metadata.request_id.as_deref());
     let who = call.who();
     let streaming = request.features.streaming;
-    let resumable = request
-        .features
-        .resumable
-        .unwrap_or(agents.options().resumable);
+    let options = agents.options();
+    // A run that outlives its process outlives its reader, too.
+    let is_durable =
+        request.features.durable.unwrap_or(options.durable) || !request.tools.ask.is_empty();
+    let resumable = is_durable || request.features.resumable.unwrap_or(options.resumable);
     let wanted = request.features.events.clone();
     let mut running = match agents.begin(request, &who, &id).await {
         Ok(running) => running,
@@ -94,13 +95,7 @@ async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -
     if streaming && resumable {
         running.logged();
     }
-    let options = agents.options();
-    let blocks = BlockOptions {
-        shown_tools: options.shown_tools.clone(),
-        output_bytes: options.block_output_bytes,
-    };
-    let teller = Teller::new(running.id().to_owned(), blocks, wanted);
-    let telling = Telling::new(running, teller);
+    let telling = told(agents, running, wanted);
     let ping = call.app.config.ping_time;
     if !streaming {
         return whole::answer(telling).await;
@@ -111,7 +106,7 @@ async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -
     let run = telling.running().run_id().to_owned();
     agents.spawn(log::write(agents.clone(), telling));
     log::answer(
-        agents.parts().runs.clone(),
+        agents,
         run,
         0,
         LogPage::default(),
@@ -120,6 +115,27 @@ async fn begin(call: &Call, agents: &Arc<AgentService>, request: AgentRequest) -
             patience: options.log_patience,
         },
     )
+}
+
+fn told(agents: &AgentService, running: Running, wanted: Vec<String>) -> Telling {
+    let options = agents.options();
+    let blocks = BlockOptions {
+        shown_tools: options.shown_tools.clone(),
+        output_bytes: options.block_output_bytes,
+    };
+    let teller = Teller::new(running.id().to_owned(), blocks, wanted);
+    Telling::new(running, teller)
+}
+
+/// Goes on with durable runs that nobody goes on with, for as long as it is polled: their events go
+/// into their logs, where their readers are.
+pub(crate) async fn watch(agents: Arc<AgentService>) {
+    let service = agents.clone();
+    let go = move |running: Running| {
+        let telling = told(&service, running, Vec::new());
+        service.spawn(log::write(service.clone(), telling));
+    };
+    agents.watch(go).await;
 }
 
 /// Whether a request was stopped.
@@ -197,7 +213,7 @@ pub(crate) async fn resume(
             "Response not found, not resumable or no longer kept",
         )),
         Some(page) => Ok(log::answer(
-            runs,
+            &agents,
             run,
             after,
             page,
@@ -315,7 +331,7 @@ pub(crate) async fn ready(call: Call) -> Result<Response, ApiError> {
     answer_json(&serving(&call, "ready"))
 }
 
-fn agents(call: &Call) -> Result<Arc<AgentService>, ApiError> {
+pub(crate) fn agents(call: &Call) -> Result<Arc<AgentService>, ApiError> {
     call.app.agents.clone().ok_or_else(|| {
         problem(
             ErrorCode::AgentConfiguration,

@@ -177,6 +177,7 @@ fn features(object: &mut Object<'_>) -> Features {
         web_search: object.flag("web_search", false),
         search_engine: object.text("search_engine"),
         resumable: object.choice("resumable").or(object.choice("background")),
+        durable: object.choice("durable"),
         events: object.texts("events"),
     };
     object.note_unknown();
@@ -208,6 +209,7 @@ fn tools(object: &mut Object<'_>) -> ToolSettings {
         max_tool_calls: max_tool_calls.map(|calls| u32::try_from(calls).unwrap_or(u32::MAX)),
         repeated_calls: repeated_calls.map(|calls| u32::try_from(calls).unwrap_or(u32::MAX)),
         tool_timeout: seconds(object, "tool_timeout_seconds"),
+        ask: object.texts("ask"),
     };
     object.note_unknown();
     settings

@@ -122,6 +122,7 @@ pub(super) async fn open_with(script: Script, wire: Wire, config: ServerConfig) 
         models: Arc::new(ByName(models)),
         sessions: Arc::new(MemorySessions::new(SessionOptions::default())),
         runs: Arc::new(MemoryRuns::new(RunOptions::default())),
+        journal: None,
         tools: Arc::new(Tools::new(ToolsConfig::default()).unwrap()),
         prompts: prompts.clone(),
         skills: Vec::new(),

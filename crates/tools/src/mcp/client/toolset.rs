@@ -4,9 +4,13 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use quillet_core::tool::{Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::tool::{
+    Repeat, Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec,
+};
 use quillet_core::{BoxFuture, Map, MediaUrl, Value, nearest};
-use rmcp::model::{CallToolResult, ContentBlock, ResourceContents, Tool as Listed};
+use rmcp::model::{
+    CallToolResult, ContentBlock, ResourceContents, Tool as Listed, ToolAnnotations,
+};
 use secrecy::SecretString;
 use serde_json::Value as Json;
 
@@ -133,6 +137,7 @@ impl Connected {
                 description: listed.description.unwrap_or_default().into_owned(),
                 parameters: Json::Object((*listed.input_schema).clone()),
                 returns: None,
+                repeat: repeat(listed.annotations.as_ref()),
                 ..ToolSpec::default()
             };
             Arc::new(McpTool {
@@ -143,6 +148,18 @@ impl Connected {
             })
         };
         self.listed.into_iter().map(tool).collect()
+    }
+}
+
+/// What a server says of a tool is a hint, which counts for nothing but this.
+fn repeat(told: Option<&ToolAnnotations>) -> Repeat {
+    let is_told = told.is_some_and(|told| {
+        told.read_only_hint == Some(true) || told.idempotent_hint == Some(true)
+    });
+    if is_told {
+        Repeat::Freely
+    } else {
+        Repeat::Never
     }
 }
 

@@ -105,6 +105,7 @@ impl ServerHandler for Handler {
         let call = ToolContext {
             deadline: None,
             request_id: context.id.to_string().into(),
+            call: Arc::default(),
         };
         tokio::select! {
             result = tool.call(map(request.arguments), &call) => {

@@ -1,0 +1,91 @@
+//! Calls that somebody at the terminal is asked about.
+
+use quillet_core::journal::{Decision, Waiting, Why};
+use quillet_host::agent::{AgentService, Deciding, Who};
+use serde_json::Value;
+
+use super::input::{Input, Said};
+use crate::failure::Failure;
+use crate::talk::one_line;
+use crate::terminal;
+
+/// Asks about every call of a run that waits, until each is decided about.
+///
+/// # Errors
+/// Nobody answers any more; then the run goes on waiting.
+pub(super) async fn ask(
+    agents: &AgentService,
+    run: &str,
+    input: &mut Input,
+) -> Result<(), Failure> {
+    let (who, id) = Who::of_run(run);
+    let (head, _) = agents.run(&who, &id, 0).await?;
+    for waiting in head.standing.waiting {
+        terminal::note(&question(&waiting));
+        let decision = loop {
+            match input.next().await? {
+                Said::Line(line) => match read(line.trim()) {
+                    Some(decision) => break decision,
+                    None => terminal::note("y, n, or why not"),
+                },
+                Said::Interrupt | Said::End => {
+                    terminal::note(&format!(
+                        "it goes on waiting: `quillet runs decide {run} approve` and `quillet runs resume {run}`"
+                    ));
+                    return Err(Failure::Interrupted);
+                }
+            }
+        };
+        let deciding = Deciding {
+            call: Some(waiting.call.to_string()),
+            decision,
+            by: "terminal".to_owned(),
+        };
+        agents.decide(&who, &id, deciding).await?;
+    }
+    Ok(())
+}
+
+fn question(waiting: &Waiting) -> String {
+    let why = match waiting.why {
+        Why::Permission => "may be called?",
+        Why::Unknown => "may have been called already; call it once more?",
+    };
+    let arguments = Value::Object(waiting.arguments.clone()).to_string();
+    format!(
+        "{}({}) {why} y, n, or why not",
+        one_line(&waiting.tool, 64),
+        one_line(&arguments, 400)
+    )
+}
+
+/// `y` agrees; `n`, or any other words, which the model reads, do not.
+fn read(line: &str) -> Option<Decision> {
+    match line.to_ascii_lowercase().as_str() {
+        "" => None,
+        "y" | "yes" => Some(Decision::Approve {
+            arguments: None,
+            note: None,
+        }),
+        "n" | "no" => Some(Decision::Deny { note: None }),
+        _ => Some(Decision::Deny {
+            note: Some(format!("The call was not made. The user says: {line}")),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_agrees() {
+        assert_eq!(read(""), None);
+        for yes in ["y", "Y", "yes"] {
+            assert!(matches!(read(yes), Some(Decision::Approve { .. })), "{yes}");
+        }
+        for no in ["n", "No", "yep", "y?", "ja", "later"] {
+            assert!(matches!(read(no), Some(Decision::Deny { .. })), "{no}");
+        }
+    }
+}

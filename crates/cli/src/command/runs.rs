@@ -1,0 +1,263 @@
+//! `quillet runs`: durable runs, what they did, and what people decide about them.
+
+use quillet::Host;
+use quillet::parts;
+use quillet::settings::Settings;
+use quillet_core::journal::{Decision, Entry, RunFilter, RunHead, State, Step};
+use quillet_host::agent::{AgentService, Deciding, Fork, Who};
+use serde_json::{Value, json};
+
+use super::trace::moment;
+use crate::args::{Runs, When};
+use crate::failure::Failure;
+use crate::talk::{Screen, ended, follow, one_line};
+use crate::terminal;
+
+/// Steps of a run that are shown.
+const MOST_STEPS: usize = 10_000;
+
+pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), Failure> {
+    let store = parts::store(config).await?;
+    let host = Host::over(config, store, false).await?;
+    let agents = host.agents();
+    let done = match command {
+        Runs::List {
+            most, state, json, ..
+        } => list(agents, *most, state.as_deref(), *json).await,
+        Runs::Show { id, json, .. } => {
+            let (who, id) = Who::of_run(id);
+            let (head, journal) = agents.run(&who, &id, MOST_STEPS).await?;
+            show(&head, &journal, *json)
+        }
+        Runs::Decide {
+            id,
+            decision,
+            call,
+            arguments,
+            text,
+            ..
+        } => {
+            let (who, id) = Who::of_run(id);
+            let deciding = Deciding {
+                call: call.clone(),
+                decision: read(decision, arguments.as_deref(), text.as_deref())?,
+                by: "command line".to_owned(),
+            };
+            let call = agents.decide(&who, &id, deciding).await?;
+            terminal::note(&format!(
+                "decided about {call}: whoever serves this journal goes on, or `quillet runs resume {id}`"
+            ));
+            Ok(())
+        }
+        Runs::Resume { id, .. } => {
+            let (who, id) = Who::of_run(id);
+            go_on(agents, &who.run_id(&id), config).await
+        }
+        Runs::Fork {
+            id,
+            at,
+            model,
+            prompt,
+            system,
+            ..
+        } => {
+            let (who, id) = Who::of_run(id);
+            let fork = Fork {
+                at: *at,
+                model: model.clone(),
+                prompt: prompt.clone(),
+                system: system.clone(),
+                request_id: None,
+            };
+            let new = agents.fork(&who, &id, fork).await?;
+            terminal::note(&format!("run {new}"));
+            go_on(agents, &who.run_id(&new), config).await
+        }
+        Runs::Remove { id, .. } => {
+            let (who, id) = Who::of_run(id);
+            Ok(agents.forget(&who, &id).await?)
+        }
+    };
+    host.flush().await;
+    done
+}
+
+fn read(decision: &str, arguments: Option<&str>, text: Option<&str>) -> Result<Decision, Failure> {
+    let note = text.map(str::to_owned);
+    let arguments = arguments.map(|text| {
+        serde_json::from_str(text)
+            .map_err(|error| Failure::Usage(format!("--arguments is no JSON object: {error}")))
+    });
+    let arguments = arguments.transpose()?;
+    match decision {
+        "approve" | "edit" if decision == "approve" || arguments.is_some() => {
+            Ok(Decision::Approve { arguments, note })
+        }
+        "edit" => Err(Failure::Usage("edit needs --arguments JSON".to_owned())),
+        "deny" => Ok(Decision::Deny { note }),
+        "result" => match note {
+            Some(text) => Ok(Decision::Result { text }),
+            None => Err(Failure::Usage("result needs --text TEXT".to_owned())),
+        },
+        other => Err(Failure::Usage(format!(
+            "{other:?} is none of approve, deny, edit and result"
+        ))),
+    }
+}
+
+/// Goes on with a run in this process, on the terminal.
+async fn go_on(
+    agents: &std::sync::Arc<AgentService>,
+    run: &str,
+    config: &Settings,
+) -> Result<(), Failure> {
+    let Some(mut running) = agents.take_up(run).await? else {
+        return Err(Failure::Other(format!(
+            "the run {run} is in other hands, waits for somebody, or is over: `quillet runs show {run}`"
+        )));
+    };
+    let mut screen = Screen::new(true, When::Auto, config);
+    let outcome = follow(&mut running, &mut screen, &mut Vec::new()).await;
+    drop(running);
+    screen.end()?;
+    ended(outcome?.ending)
+}
+
+async fn list(
+    agents: &AgentService,
+    most: usize,
+    state: Option<&str>,
+    json: bool,
+) -> Result<(), Failure> {
+    let state = state.map(|name| {
+        State::named(name).ok_or_else(|| {
+            let what = format!("--state: {name:?} is none of running, waiting, ready and ended");
+            Failure::Usage(what)
+        })
+    });
+    let filter = RunFilter {
+        state: state.transpose()?,
+        most,
+        ..RunFilter::default()
+    };
+    let heads = agents.runs(&filter).await?;
+    if json {
+        return Ok(terminal::line(&format!("{:#}", json!(heads)))?);
+    }
+    if heads.is_empty() {
+        terminal::note("there are no durable runs");
+    }
+    let mut shown = String::new();
+    for head in heads {
+        let waiting: Vec<&str> = head
+            .standing
+            .waiting
+            .iter()
+            .map(|call| &*call.tool)
+            .collect();
+        let line = format!(
+            "{}  {}  {:<8} {:>4} steps  {}  {}",
+            head.id,
+            moment(head.created_ms.saturating_mul(1_000)),
+            head.standing.state.as_str(),
+            head.last,
+            one_line(&head.title, 32),
+            waiting.join(", ")
+        );
+        shown.push_str(line.trim_end());
+        shown.push('\n');
+    }
+    Ok(terminal::result(&shown)?)
+}
+
+fn show(head: &RunHead, journal: &[Entry], json: bool) -> Result<(), Failure> {
+    if json {
+        let shown = json!({"run": head, "journal": journal});
+        return Ok(terminal::line(&format!("{shown:#}"))?);
+    }
+    let mut shown = format!("run    {}\nstate  {}\n", head.id, explained(head));
+    if let Some((run, at)) = &head.forked {
+        shown.push_str(&format!("forked from {run} at {at}\n"));
+    }
+    for entry in journal {
+        shown.push_str(&format!(
+            "{:>4}  {}  {:<10} {}\n",
+            entry.number,
+            moment(entry.at_ms.saturating_mul(1_000)),
+            entry.step.name(),
+            one_line(&about(&entry.step), 90)
+        ));
+    }
+    Ok(terminal::result(&shown)?)
+}
+
+/// The state, and what it means.
+fn explained(head: &RunHead) -> String {
+    let what = match head.standing.state {
+        State::Running => "somebody goes on with it, or takes it up when its process is gone",
+        State::Ready => "decided about; whoever serves the journal goes on with it",
+        State::Ended => "over",
+        State::Waiting => {
+            let calls = head.standing.waiting.iter();
+            let calls: Vec<String> = calls
+                .map(|call| {
+                    let why = json!(call.why);
+                    format!(
+                        "{} ({}, {})",
+                        call.call,
+                        call.tool,
+                        why.as_str().unwrap_or_default()
+                    )
+                })
+                .collect();
+            return format!("waiting for somebody to decide: {}", calls.join("; "));
+        }
+    };
+    format!("{}: {what}", head.standing.state.as_str())
+}
+
+fn about(step: &Step) -> String {
+    match step {
+        Step::Admitted { request } => request["request"]["model"]["model_id"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+        Step::Prepared { setup } => setup["system"].as_str().unwrap_or_default().to_owned(),
+        Step::Asked { turn, digest } => {
+            let digest: String = digest.chars().take(12).collect();
+            format!("question {turn}, sha256 {digest}")
+        }
+        Step::Answered { turn, events } => format!("question {turn}, {} events", events.len()),
+        Step::Unanswered { turn, message, .. } => format!("question {turn}: {message}"),
+        Step::Called {
+            call,
+            tool,
+            arguments,
+            repeat,
+        } => {
+            let repeat = json!(repeat);
+            let arguments = Value::Object(arguments.clone());
+            format!(
+                "{call} {tool}({arguments}), repeat {}",
+                repeat.as_str().unwrap_or_default()
+            )
+        }
+        Step::Returned { call, result } => match result {
+            Ok(made) => format!("{call} {}", made.value),
+            Err(failed) => format!("{call} failed: {}", failed.message),
+        },
+        Step::Parked { waiting } => {
+            let calls: Vec<&str> = waiting.iter().map(|call| &*call.call).collect();
+            calls.join(", ")
+        }
+        Step::Decided { call, decision, by } => {
+            let what = json!(decision);
+            let what = what["decision"].as_str().unwrap_or_default().to_owned();
+            format!("{call} {what}, by {by}")
+        }
+        Step::TakenOver { by } => by.to_string(),
+        Step::Ended { how, error, text } => {
+            format!("{how} {}{text}", error.as_deref().unwrap_or_default())
+        }
+    }
+}

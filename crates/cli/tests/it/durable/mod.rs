@@ -1,0 +1,258 @@
+//! Runs that outlive their process, on real servers with tools and a model that count what they are
+//! asked.
+
+mod approvals;
+mod killed;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use quillet_fake_provider::{Asked, Call, FakeProvider, Piece, Script, Turn};
+use serde_json::{Value, json};
+
+use crate::Place;
+use crate::ask::{borrowed, reach};
+use crate::serve::Running;
+
+/// The tools of the run: whether a call may be made once more, and how they are called.
+const TOOLS: [(&str, &str, &str); 4] = [
+    ("look", "GET", "true"),
+    ("book", "POST", "\"key\""),
+    ("send", "POST", "\"never\""),
+    ("note", "POST", "\"never\""),
+];
+
+/// What the model calls in each of its turns; in the last one it answers.
+const TURNS: [&[&str]; 5] = [
+    &["look", "book"],
+    &["send"],
+    &["look"],
+    &["note", "book"],
+    &["send"],
+];
+
+/// A server of tools that counts the calls of each.
+struct ToolServer {
+    address: String,
+    calls: Arc<Mutex<Vec<String>>>,
+}
+
+impl ToolServer {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let calls: Arc<Mutex<Vec<String>>> = Arc::default();
+        let heard = calls.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let heard = heard.clone();
+                thread::spawn(move || serve(stream, &heard));
+            }
+        });
+        ToolServer { address, calls }
+    }
+
+    /// How often each call was made, by tool and arguments.
+    fn counts(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for call in self.calls.lock().unwrap().iter() {
+            *counts.entry(call.clone()).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// Answers with the path, slowly enough to be killed meanwhile.
+fn serve(mut stream: TcpStream, calls: &Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if reader.read_line(&mut head).unwrap_or(0) == 0 {
+                return;
+            }
+        }
+        let lower = head.to_ascii_lowercase();
+        let length = lower
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        reader.read_exact(&mut body).unwrap();
+        let path = head.split(' ').nth(1).unwrap().to_owned();
+        let tool = path.split(['/', '?']).nth(1).unwrap().to_owned();
+        let step: String = format!("{path} {}", String::from_utf8_lossy(&body))
+            .chars()
+            .filter(char::is_ascii_digit)
+            .collect();
+        let key = lower.contains("\r\nidempotency-key: ");
+        assert_eq!(key, tool == "book", "{head}");
+        calls.lock().unwrap().push(format!("{tool} {step}"));
+        thread::sleep(Duration::from_millis(30));
+        let answer = format!("{{\"did\":\"{tool} {step}\"}}");
+        let _ = write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{answer}",
+            answer.len()
+        );
+    }
+}
+
+/// The model: what it does next follows from what it is shown.
+fn answer(asked: &Asked) -> Turn {
+    let body: Value = serde_json::from_slice(&asked.body).unwrap();
+    let messages = body["messages"].as_array().unwrap();
+    let turn = messages.iter().filter(|m| m["role"] == "assistant").count();
+    let Some(tools) = TURNS.get(turn) else {
+        let results = messages.iter().filter(|m| m["role"] == "tool");
+        let results: Vec<String> = results.map(|m| m["content"].to_string()).collect();
+        return Turn::text([results.join(" "), " That is all.".to_owned()]);
+    };
+    let call = |(index, tool): (usize, &&str)| {
+        Piece::Call(Call {
+            id: format!("call_{turn}_{index}"),
+            name: (*tool).to_owned(),
+            arguments: vec![json!({"step": turn * 10 + index}).to_string()],
+        })
+    };
+    Turn::new(tools.iter().enumerate().map(call).collect()).pause(Duration::from_millis(5))
+}
+
+/// How a run came out.
+#[derive(Debug, PartialEq)]
+struct Came {
+    text: String,
+    calls: BTreeMap<String, usize>,
+    asked: usize,
+}
+
+struct World {
+    place: Place,
+    tools: ToolServer,
+    provider: FakeProvider,
+}
+
+impl World {
+    fn new(journal: &str) -> Self {
+        World::with(journal, "", "")
+    }
+
+    /// More settings of agents, and more lines of the agent.
+    fn with(journal: &str, more: &str, agent: &str) -> Self {
+        let tools = ToolServer::start();
+        let settings = format!(
+            "[agent]\njournal = \"{journal}\"\nruns = \"{}\"\nsessions = \"sqlite:sessions.db\"\nlease_ms = 600\n{more}[tools]\naddresses = {{allow = [\"127.0.0.1\"]}}\n",
+            if journal.starts_with("redis") {
+                journal
+            } else {
+                "memory:"
+            }
+        );
+        let clerk = format!("model: gpt-4o\ninstructions: Do it.\ntools: [\"*\"]\n{agent}");
+        let mut place = Place::new().with(&[
+            ("quillet.toml", settings.as_str()),
+            ("s/agents/clerk.yaml", clerk.as_str()),
+            ("s/prompts/hi.gotmpl", "Hi"),
+        ]);
+        for (tool, method, idempotent) in TOOLS {
+            let text = format!(
+                r#"{{"type":"restful","url":"http://{}/{tool}","method":"{method}","idempotent":{idempotent},
+                "parameters":{{"type":"object","properties":{{"step":{{"type":"integer"}}}}}}}}"#,
+                tools.address
+            );
+            place = place.with(&[(&format!("s/tools/{tool}.json"), &text)]);
+        }
+        World {
+            place,
+            tools,
+            provider: FakeProvider::start(Script::function(answer)),
+        }
+    }
+
+    fn server(&self) -> Running {
+        let around = reach(&self.provider);
+        Running::start_with(&self.place, &["--store", "dir:s"], &borrowed(&around))
+    }
+
+    fn run(&self, server: &Running, id: &str) -> Option<Value> {
+        let answer = server.request("GET", &format!("/v1/runs/{id}"), "");
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        head.starts_with("HTTP/1.1 200")
+            .then(|| serde_json::from_str(body).unwrap())
+    }
+
+    fn came(&self, run: &Value) -> Came {
+        let last = run["journal"].as_array().unwrap().last().unwrap();
+        assert_eq!(last["how"], "done", "{last}");
+        Came {
+            text: last["text"].as_str().unwrap().to_owned(),
+            calls: self.tools.counts(),
+            asked: self.provider.requests().len(),
+        }
+    }
+}
+
+/// Sends the question, and forgets it: nobody listens to this run.
+fn ask(server: &Running, id: &str) {
+    let body = json!({"model_config": {"model_id": "agent/clerk", "model": "openai"}, "input": {"text": "Do it"},
+        "features": {"durable": true}});
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    write!(
+        stream,
+        "POST /v1/response HTTP/1.1\r\nhost: {}\r\nx-request-id: {id}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        server.address,
+        body.len()
+    )
+    .unwrap();
+    let mut first = [0; 64];
+    let read = stream.read(&mut first).unwrap();
+    let first = String::from_utf8_lossy(&first[..read]).into_owned();
+    assert!(first.starts_with("HTTP/1.1 200"), "{first}");
+}
+
+/// Looks until the run is as it should be.
+fn until(world: &World, server: &Running, id: &str, is: impl Fn(&Value) -> bool) -> Value {
+    let began = Instant::now();
+    loop {
+        let run = world.run(server, id);
+        if let Some(run) = run.as_ref().filter(|run| is(run)) {
+            return run.clone();
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "{id}: {run:#?}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The end of a run. Calls whose outcome is unknown are decided about by somebody who looks.
+fn end(world: &World, server: &Running, id: &str) -> (Value, usize) {
+    let mut decided = 0;
+    loop {
+        let run = until(world, server, id, |run| {
+            run["state"] == "ended" || run["state"] == "waiting"
+        });
+        if run["state"] == "ended" {
+            return (run, decided);
+        }
+        for call in run["waiting"].as_array().unwrap() {
+            assert_eq!(call["why"], "unknown", "{call}");
+            let tool = call["tool"].as_str().unwrap();
+            assert!(tool == "send" || tool == "note", "{call}");
+            let step = &call["arguments"]["step"];
+            let made = format!("{tool} {:0>1}", step.to_string());
+            let body = if world.tools.counts().contains_key(&made) {
+                json!({"call": call["call"], "decision": "result",
+                    "text": format!("{{\"did\":\"{made}\"}}")})
+            } else {
+                json!({"call": call["call"], "decision": "approve"})
+            };
+            let path = format!("/v1/response/{id}/decide");
+            let answer = server.request("POST", &path, &body.to_string());
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            decided += 1;
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The steps of a run.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::MediaUrl;
+use crate::chat::{ChatEvent, ModelErrorKind};
+use crate::tool::{Repeat, ToolErrorKind};
+
+/// What a run did, or what was done to it. In JSON `{"step": "called", …}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum Step {
+    /// It was accepted: what was asked, as the part that runs it reads it again.
+    Admitted {
+        /// The request.
+        request: Json,
+    },
+    /// Everything that its instructions are made of is known, and stays as it is from here on.
+    Prepared {
+        /// Prompt, history, question and options.
+        setup: Json,
+    },
+    /// The model is about to be asked.
+    Asked {
+        /// Which question of the run, from 1.
+        turn: u32,
+        /// SHA-256 of the request, in hexadecimal digits.
+        digest: String,
+    },
+    /// It has answered whole.
+    Answered {
+        /// Which question.
+        turn: u32,
+        /// Every event of the answer, as it came.
+        events: Vec<ChatEvent>,
+    },
+    /// It did not answer, or not whole.
+    Unanswered {
+        /// Which question.
+        turn: u32,
+        /// What kind of failure it was.
+        kind: ModelErrorKind,
+        /// The cause.
+        message: String,
+    },
+    /// A tool is about to be called.
+    Called {
+        /// The call's id, of which there is one in a run.
+        call: Arc<str>,
+        /// The tool.
+        tool: Arc<str>,
+        /// Its arguments, as they are sent.
+        arguments: Map<String, Json>,
+        /// Whether it may be called once more.
+        repeat: Repeat,
+    },
+    /// The tool has answered, or failed.
+    Returned {
+        /// The call.
+        call: Arc<str>,
+        /// What it gave.
+        result: Result<Made, Failed>,
+    },
+    /// Calls wait for a person. Nothing of the run is in memory.
+    Parked {
+        /// All of them.
+        waiting: Vec<Waiting>,
+    },
+    /// A person has decided about a call.
+    Decided {
+        /// The call.
+        call: Arc<str>,
+        /// What.
+        decision: Decision,
+        /// Who: a key's name, or where it came from.
+        by: Arc<str>,
+    },
+    /// Another process goes on with the run.
+    TakenOver {
+        /// Which one.
+        by: Arc<str>,
+    },
+    /// The run is over.
+    Ended {
+        /// How, in a word: `done`, `cancelled`, `error`.
+        how: Arc<str>,
+        /// What is to be said of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// What it said.
+        text: String,
+    },
+}
+
+impl Step {
+    /// Its name, as it is written.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Step::Admitted { .. } => "admitted",
+            Step::Prepared { .. } => "prepared",
+            Step::Asked { .. } => "asked",
+            Step::Answered { .. } => "answered",
+            Step::Unanswered { .. } => "unanswered",
+            Step::Called { .. } => "called",
+            Step::Returned { .. } => "returned",
+            Step::Parked { .. } => "parked",
+            Step::Decided { .. } => "decided",
+            Step::TakenOver { .. } => "taken_over",
+            Step::Ended { .. } => "ended",
+        }
+    }
+}
+
+/// The result of a call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    /// What the tool gave, as JSON text: numbers keep their digits.
+    pub value: String,
+    /// Pictures that belong to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<MediaUrl>,
+}
+
+/// The failure of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// What kind of failure it was.
+    pub kind: ToolErrorKind,
+    /// The cause, for the operator.
+    pub message: String,
+    /// What the model reads about it.
+    pub for_model: String,
+}
+
+/// A call that waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The call's id.
+    pub call: Arc<str>,
+    /// The tool.
+    pub tool: Arc<str>,
+    /// The arguments, as the model wrote them.
+    pub arguments: Map<String, Json>,
+    /// Why it waits.
+    pub why: Why,
+    /// When nobody needs to decide any more, in milliseconds since 1970: it is denied then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_ms: Option<u64>,
+}
+
+/// Why a call waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// A permission says that somebody is to be asked.
+    Permission,
+    /// The process ended while the call was made: it may have happened, or not, and it may not
+    /// happen twice.
+    Unknown,
+}
+
+/// What a person says about a call that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Decision {
+    /// It is made, with other arguments where there are some.
+    Approve {
+        /// In place of the model's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<Map<String, Json>>,
+        /// For the log.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// It is not made, and the model is told so.
+    Deny {
+        /// What the model is told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// It is not made, since its result is known: a call whose outcome was unknown, or one that a
+    /// person made.
+    Result {
+        /// What the model reads.
+        text: String,
+    },
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Its owner goes on with it.
+    #[default]
+    Running,
+    /// It waits for a person.
+    Waiting,
+    /// Somebody has decided; whoever claims it goes on.
+    Ready,
+    /// It is over.
+    Ended,
+}
+
+impl State {
+    /// Its name, as it is written.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Waiting => "waiting",
+            State::Ready => "ready",
+            State::Ended => "ended",
+        }
+    }
+
+    /// The state of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [State::Running, State::Waiting, State::Ready, State::Ended];
+        all.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+/// Where a run stands, and what it waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// The state.
+    pub state: State,
+    /// Calls that nobody has decided about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<Waiting>,
+}
+
+impl Standing {
+    /// It stands so, and waits for nothing.
+    #[must_use]
+    pub fn at(state: State) -> Self {
+        Standing {
+            state,
+            waiting: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Calls that wait for a person.
+
+use std::sync::Arc;
+
+use quillet_agent::{Approval, Approver, PendingCall, Permissions};
+use quillet_core::BoxFuture;
+use quillet_core::journal::Decision;
+use quillet_core::tool::Repeat;
+
+use super::book::Book;
+
+/// What the model reads of a call that a person does not want, where they say nothing.
+const DENIED: &str = "The call was not made: the person who was asked did not agree.";
+
+/// Lets calls go that nobody has to decide about, or somebody has.
+#[derive(Debug)]
+pub(super) struct Gate {
+    book: Arc<Book>,
+    ask: Permissions,
+}
+
+impl Gate {
+    pub(super) fn new(book: Arc<Book>, ask: Permissions) -> Self {
+        Gate { book, ask }
+    }
+
+    fn decide(&self, call: PendingCall<'_>) -> Approval {
+        let known = self.book.call(call.id);
+        if known.result.is_some() {
+            return Approval::Make;
+        }
+        match known.decision {
+            Some(Decision::Approve {
+                arguments: None, ..
+            }) => return Approval::Make,
+            Some(Decision::Approve {
+                arguments: Some(arguments),
+                ..
+            }) => return Approval::MakeWith(arguments),
+            Some(Decision::Deny { note }) => {
+                return Approval::Deny(note.unwrap_or_else(|| DENIED.to_owned()));
+            }
+            Some(Decision::Result { text }) => return Approval::Answer(text),
+            None => {}
+        }
+        match known.made {
+            Some(Repeat::Never) => Approval::Wait { why: "unknown" },
+            // It was permitted when it was made.
+            Some(_) => Approval::Make,
+            None if self.ask.allows(call.tool) => Approval::Wait { why: "permission" },
+            None => Approval::Make,
+        }
+    }
+}
+
+impl Approver for Gate {
+    fn ask<'a>(&'a self, call: PendingCall<'a>) -> BoxFuture<'a, Approval> {
+        Box::pin(std::future::ready(self.decide(call)))
+    }
+}

@@ -1,0 +1,46 @@
+//! Runs that outlive their process. What a run does goes through its journal: the model
+//! ([`model`]) and each tool ([`tool`]) are asked only for what the journal does not know, and it
+//! knows an answer before anybody acts on it. So going through the loop once more leads to where it
+//! stopped, and from there on the world is asked again.
+//!
+//! The loop is deterministic: what it does next depends on its setup, which the journal has, and on
+//! answers, decisions and results. Nothing else of it is replayed: not the rendering of its
+//! instructions, not the search in documents, whose outcome is part of the setup.
+
+mod book;
+mod decide;
+mod fork;
+mod gate;
+mod list;
+mod model;
+mod request;
+mod resume;
+mod setup;
+mod tool;
+
+pub use decide::{DecideError, Deciding};
+pub use fork::{Fork, ForkError};
+pub use request::Admission;
+
+pub(super) use book::Book;
+pub(super) use request::{admitted, keeps_secret};
+pub(super) use resume::Resumed;
+pub(super) use setup::Setup;
+
+use std::sync::Arc;
+
+use quillet_agent::{Permissions, Run};
+
+/// Sends what a run does through its journal.
+pub(super) fn bind(run: &mut Run, book: &Arc<Book>, ask: &Permissions) {
+    run.model = Arc::new(model::JournalledModel::new(run.model.clone(), book.clone()));
+    for tool in &mut run.tools {
+        *tool = tool::journalled(tool, book);
+    }
+    for skill in &mut run.skills.available {
+        for tool in &mut skill.tools {
+            *tool = tool::journalled(tool, book);
+        }
+    }
+    run.approver = Some(Arc::new(gate::Gate::new(book.clone(), ask.clone())));
+}

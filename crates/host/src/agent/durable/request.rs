@@ -1,0 +1,136 @@
+//! What a run was asked, as its journal keeps it.
+
+use quillet_agent::AgentError;
+use quillet_core::ErrorCode;
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::agent::assemble::setup;
+use crate::agent::{AgentRequest, Who, Written};
+
+/// What is kept of a request, and by whom it was made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Admission {
+    /// Who asked.
+    pub who: Who,
+    /// The id of the request.
+    pub request_id: String,
+    /// What was asked.
+    pub request: AgentRequest,
+}
+
+/// The step of a run that begins.
+pub(in crate::agent) fn admitted(admission: &Admission) -> Value {
+    serde_json::to_value(admission).unwrap_or_default()
+}
+
+/// An error if a request holds what may not be kept: keys lie in a journal for weeks, and are read
+/// by whoever reads it.
+pub(in crate::agent) fn keeps_secret(request: &AgentRequest) -> Result<(), AgentError> {
+    let Some(what) = secret_of(request) else {
+        return Ok(());
+    };
+    let message = format!(
+        "a durable run keeps its request, and {what} may not be kept: set it up in the server's \
+         configuration, or send features.durable: false"
+    );
+    Err(setup(ErrorCode::RunInvalidRequest, message))
+}
+
+fn secret_of(request: &AgentRequest) -> Option<&'static str> {
+    if let Some(model) = &request.model {
+        if !model.api_key.expose_secret().is_empty() {
+            return Some("model_config.api_key");
+        }
+        if !model.default_headers.is_empty() {
+            return Some("model_config.default_headers");
+        }
+        let has_password = |url: &String| url.split('/').nth(2).is_some_and(|h| h.contains('@'));
+        if model.base_url.as_ref().is_some_and(has_password) {
+            return Some("the password in model_config.base_url");
+        }
+    }
+    if request.tools.mcp_servers.iter().any(has_credentials) {
+        return Some("the credentials of tools.mcp_servers");
+    }
+    let skills = request.metadata.skill_configs.iter();
+    skills
+        .clone()
+        .any(has_credentials)
+        .then_some("the credentials in metadata.skill_configs")
+}
+
+/// Whether what a client wrote has a member that holds keys, at any depth.
+fn has_credentials(written: &Written) -> bool {
+    fn within(value: &Value) -> bool {
+        match value {
+            Value::Object(members) => members.iter().any(|(name, value)| {
+                let name = name.to_ascii_lowercase();
+                let is_key = ["auth", "headers", "env", "token", "api_key", "apikey"]
+                    .contains(&name.as_str());
+                is_key && !is_empty(value) || within(value)
+            }),
+            Value::Array(items) => items.iter().any(within),
+            _ => false,
+        }
+    }
+    within(&written.0)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::agent::ModelSettings;
+
+    #[test]
+    fn requests_with_keys_are_not_kept() {
+        let mut with_key = AgentRequest::question("x");
+        with_key.model = Some(ModelSettings {
+            api_key: "sk-1".into(),
+            ..ModelSettings::default()
+        });
+        let mut with_server = AgentRequest::question("x");
+        let server = json!({"name": "a", "url": "http://h", "auth": {"token": "t"}});
+        with_server.tools.mcp_servers = vec![Written(server)];
+        for (request, what) in [(with_key, "api_key"), (with_server, "tools.mcp_servers")] {
+            let error = keeps_secret(&request).unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
+        }
+        let mut plain = AgentRequest::question("x");
+        let server = json!({"name": "a", "url": "http://h", "auth": {}});
+        plain.tools.mcp_servers = vec![Written(server)];
+        assert!(keeps_secret(&plain).is_ok());
+    }
+
+    #[test]
+    fn a_request_is_read_as_it_was_written() {
+        let mut request = AgentRequest::question("Wer?");
+        request.tools.ask = vec!["send_*".to_owned()];
+        request.features.durable = Some(true);
+        let admission = Admission {
+            who: Who::key("one"),
+            request_id: "r".to_owned(),
+            request,
+        };
+        let written = admitted(&admission);
+        let read: Admission = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(admitted(&read), written);
+        // One of an older version lacks what came later.
+        let old = json!({"who": {"key": "k", "scope": "s"}, "request_id": "r", "request": {}});
+        let read: Admission = serde_json::from_value(old).unwrap();
+        assert!(read.request.tools.ask.is_empty());
+    }
+}

@@ -1,0 +1,192 @@
+//! Runs that this process goes on with: whose process is gone, or about whose calls somebody has
+//! decided.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::clock;
+use quillet_core::journal::{Decision, Entry, Journal, RunFilter, State, Step};
+use quillet_core::runs::Allowance;
+use quillet_core::store::{StoreError, StoreErrorKind};
+
+use super::{Admission, Book, Setup};
+use crate::agent::service::Places;
+use crate::agent::{AgentService, Running};
+
+/// Time between two looks for runs that nobody goes on with.
+const LOOK: Duration = Duration::from_secs(1);
+/// Looks between two for decisions that come too late.
+const EXPIRY_LOOKS: u32 = 15;
+/// Runs that are looked at in one go.
+const MOST: usize = 64;
+/// Steps that are read at once.
+const PAGE: usize = 500;
+
+/// A run that was claimed, as far as it has come.
+pub(in crate::agent) struct Resumed {
+    pub(in crate::agent) book: Arc<Book>,
+    pub(in crate::agent) setup: Option<Setup>,
+    pub(in crate::agent) epoch: u64,
+}
+
+impl AgentService {
+    /// Goes on with runs that nobody goes on with, until the service ends: each is handed to `go`,
+    /// which reads its events. Does nothing where there is no journal.
+    pub async fn watch(self: Arc<Self>, go: impl Fn(Running) + Send + Sync) {
+        let Some(journal) = self.parts.journal.clone() else {
+            return;
+        };
+        let mut looks = 0;
+        loop {
+            let _ = tokio::time::timeout(LOOK, self.wake.notified()).await;
+            if self.tasks.is_closed() {
+                return;
+            }
+            looks += 1;
+            if looks % EXPIRY_LOOKS == 0
+                && let Err(error) = expire(&*journal).await
+            {
+                tracing::debug!(%error, "decisions that came too late were not looked for");
+            }
+            let abandoned = match journal.abandoned(MOST).await {
+                Ok(abandoned) => abandoned,
+                Err(error) => {
+                    tracing::debug!(%error, "runs to go on with were not looked for");
+                    continue;
+                }
+            };
+            for run in abandoned {
+                match self.take_up(&run).await {
+                    Ok(Some(running)) => go(running),
+                    // Somebody else was first, or there is no place; then it is found again.
+                    Ok(None) => {}
+                    Err(error) => {
+                        tracing::warn!(run = &*run, %error, "a run was not taken up again");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Claims a run, by its whole id, and makes ready to go on with it; `None` if it is in other
+    /// hands, waits for somebody or is over.
+    ///
+    /// # Errors
+    /// The journal does not answer, or what it has of the run cannot be gone on with.
+    pub async fn take_up(self: &Arc<Self>, run: &str) -> Result<Option<Running>, StoreError> {
+        let Some(journal) = self.parts.journal.clone() else {
+            return Ok(None);
+        };
+        let Ok(place) = self.places().try_acquire_owned() else {
+            return Ok(None);
+        };
+        let Some(head) = journal.head(run).await? else {
+            return Ok(None);
+        };
+        // Its readers are told by the log of runs, which its last owner may still hold.
+        let permit = self
+            .parts
+            .runs
+            .admit(&head.scope, run, Allowance::default());
+        let Ok(permit) = permit.await else {
+            return Ok(None);
+        };
+        let Some(claim) = journal.claim(run, self.options.lease).await? else {
+            return Ok(None);
+        };
+        let entries = all(&*journal, run).await?;
+        let admission = admission(run, &entries)?;
+        let setup = entries.iter().find_map(|entry| match &entry.step {
+            Step::Prepared { setup } => serde_json::from_value::<Setup>(setup.clone()).ok(),
+            _ => None,
+        });
+        let stop = tokio_util::sync::CancellationToken::new();
+        let book = Book::open(
+            journal,
+            run.into(),
+            claim,
+            self.options.lease,
+            entries,
+            &stop,
+        );
+        if head.standing.state == State::Running {
+            let by = Step::TakenOver {
+                by: process().into(),
+            };
+            book.write(by).await?;
+            tracing::info!(run, "a run whose process is gone is taken up again");
+        }
+        let resumed = Resumed {
+            book,
+            setup,
+            epoch: claim.epoch,
+        };
+        let places = Places::new(place, permit);
+        Ok(Some(Running::resumed(
+            self.clone(),
+            admission,
+            resumed,
+            stop,
+            places,
+        )))
+    }
+}
+
+/// All steps of a run.
+pub(in crate::agent) async fn all(
+    journal: &dyn Journal,
+    run: &str,
+) -> Result<Vec<Entry>, StoreError> {
+    let mut entries = Vec::new();
+    loop {
+        let after = entries.last().map_or(0, |entry: &Entry| entry.number);
+        let page = journal.read(run, after, PAGE).await?;
+        let is_last = page.len() < PAGE;
+        entries.extend(page);
+        if is_last {
+            return Ok(entries);
+        }
+    }
+}
+
+/// What the run was asked.
+pub(in crate::agent) fn admission(run: &str, entries: &[Entry]) -> Result<Admission, StoreError> {
+    let corrupt = |why: String| {
+        let message = format!("run id {run:?}: its journal cannot be gone on with: {why}");
+        StoreError::new(StoreErrorKind::Corrupt, message)
+    };
+    match entries.first().map(|entry| &entry.step) {
+        Some(Step::Admitted { request }) => serde_json::from_value(request.clone())
+            .map_err(|error| corrupt(format!("its request is of another version: {error}"))),
+        _ => Err(corrupt("it does not begin with a request".to_owned())),
+    }
+}
+
+/// Denies calls that nobody has decided about in time.
+async fn expire(journal: &dyn Journal) -> Result<(), StoreError> {
+    let filter = RunFilter {
+        state: Some(State::Waiting),
+        most: 1_000,
+        ..RunFilter::default()
+    };
+    let now = clock::millis();
+    for head in journal.list(&filter).await? {
+        let expired = head.standing.waiting.iter();
+        let expired = expired.filter(|waiting| waiting.expires_ms.is_some_and(|at| at <= now));
+        for waiting in expired.cloned().collect::<Vec<_>>() {
+            let decision = Decision::Deny {
+                note: Some("The call was not made: nobody decided about it in time.".to_owned()),
+            };
+            let late = super::decide::interject(journal, &head.id, &waiting.call, decision, "time");
+            if let Err(error) = late.await {
+                tracing::debug!(run = &*head.id, %error, "a decision was not denied in time");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A name of this process, for people.
+fn process() -> String {
+    format!("process {}", std::process::id())
+}

@@ -1,0 +1,77 @@
+//! What a run begins with, once that is known. A prompt that changes meanwhile changes nothing of
+//! a run that has begun.
+
+use quillet_agent::{Permissions, PromptVersion, Run, Source};
+use quillet_core::Message;
+use quillet_core::chat::ChatOptions;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::agent::assemble::Prepared;
+
+/// The setup of a run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(in crate::agent) struct Setup {
+    /// The id that the ids of calls are made of.
+    id: String,
+    /// The model that a fork asks in place of its run's.
+    pub(in crate::agent) model: Option<String>,
+    system: String,
+    history: Vec<Message>,
+    input: Vec<Message>,
+    options: ChatOptions,
+    prompt: Option<(String, Option<u64>)>,
+    loaded_skills: Vec<String>,
+    chosen_skills: Vec<String>,
+    asked: Vec<Message>,
+    is_asked_again: bool,
+    sources: Vec<Source>,
+    warnings: Vec<String>,
+    ask: Vec<String>,
+}
+
+impl Setup {
+    /// That of a run that is about to begin.
+    pub(in crate::agent) fn of(prepared: &Prepared) -> Value {
+        let run = &prepared.run;
+        let setup = Setup {
+            id: run.id.to_string(),
+            model: None,
+            system: run.system.clone(),
+            history: run.history.clone(),
+            input: run.input.clone(),
+            options: run.options.clone(),
+            prompt: run.prompt.clone().map(|used| (used.id, used.version)),
+            loaded_skills: run.skills.loaded.clone(),
+            chosen_skills: run.skills.chosen.clone(),
+            asked: prepared.asked.clone(),
+            is_asked_again: prepared.is_asked_again,
+            sources: prepared.sources.clone(),
+            warnings: prepared.warnings.clone(),
+            ask: prepared.ask.patterns(),
+        };
+        serde_json::to_value(setup).unwrap_or_default()
+    }
+
+    /// Puts what the run began with in place of what was prepared now. Its model and its tools are
+    /// those of today.
+    pub(in crate::agent) fn lay_over(self, prepared: &mut Prepared) {
+        let run: &mut Run = &mut prepared.run;
+        run.id = self.id.into();
+        run.system = self.system;
+        run.history = self.history;
+        run.input = self.input;
+        run.options = self.options;
+        run.prompt = self
+            .prompt
+            .map(|(id, version)| PromptVersion { id, version });
+        run.skills.loaded = self.loaded_skills;
+        run.skills.chosen = self.chosen_skills;
+        prepared.asked = self.asked;
+        prepared.is_asked_again = self.is_asked_again;
+        prepared.sources = self.sources;
+        prepared.warnings = self.warnings;
+        prepared.ask = Permissions::parse(&self.ask).unwrap_or_default();
+    }
+}

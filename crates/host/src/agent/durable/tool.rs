@@ -1,0 +1,137 @@
+//! Tools whose results are kept, so that no call is made twice.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::journal::{Failed, Made, Step};
+use quillet_core::store::StoreError;
+use quillet_core::tool::{Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet_core::{BoxFuture, Map, Value, json};
+use tokio::time::timeout;
+
+use super::book::Book;
+
+/// So much earlier than its caller this stops waiting: what the caller is told has to be written,
+/// and a caller that has stopped waiting lets nothing be written any more.
+const EARLIER: Duration = Duration::from_millis(25);
+/// What a call may take that nobody set a limit for.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// A tool of a run with a journal.
+#[derive(Debug)]
+struct JournalledTool {
+    inner: Arc<dyn Tool>,
+    book: Arc<Book>,
+}
+
+/// The tool, whose calls are kept.
+pub(super) fn journalled(tool: &Arc<dyn Tool>, book: &Arc<Book>) -> Arc<dyn Tool> {
+    Arc::new(JournalledTool {
+        inner: tool.clone(),
+        book: book.clone(),
+    })
+}
+
+impl JournalledTool {
+    async fn make(&self, arguments: Map, context: &ToolContext) -> Result<ToolAnswer, ToolError> {
+        if let Some(result) = self.book.call(&context.call).result {
+            return answer(result);
+        }
+        self.book.go_live();
+        let spec = self.inner.spec();
+        let called = Step::Called {
+            call: context.call.clone(),
+            tool: spec.name.as_str().into(),
+            arguments: written(&arguments),
+            repeat: spec.repeat,
+        };
+        self.book
+            .write(called)
+            .await
+            .map_err(|error| unwritten(&error))?;
+        let limit = context.remaining(LONGEST).saturating_sub(EARLIER);
+        let result = match timeout(limit, self.inner.answer(arguments, context)).await {
+            Ok(result) => result,
+            Err(_) => Err(late()),
+        };
+        let returned = Step::Returned {
+            call: context.call.clone(),
+            result: kept(&result),
+        };
+        self.book
+            .write(returned)
+            .await
+            .map_err(|error| unwritten(&error))?;
+        result
+    }
+}
+
+impl Tool for JournalledTool {
+    fn spec(&self) -> &ToolSpec {
+        self.inner.spec()
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move { Ok(self.make(arguments, context).await?.value) })
+    }
+
+    fn answer<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
+        Box::pin(self.make(arguments, context))
+    }
+}
+
+fn written(arguments: &Map) -> serde_json::Map<String, serde_json::Value> {
+    match serde_json::from_str(&json::to_string(&Value::Map(arguments.clone()))) {
+        Ok(serde_json::Value::Object(object)) => object,
+        _ => serde_json::Map::new(),
+    }
+}
+
+fn kept(result: &Result<ToolAnswer, ToolError>) -> Result<Made, Failed> {
+    match result {
+        Ok(answer) => Ok(Made {
+            value: json::to_string(&answer.value),
+            images: answer.images.clone(),
+        }),
+        Err(error) => Err(Failed {
+            kind: error.kind,
+            message: error.message.clone(),
+            for_model: error.for_model.clone(),
+        }),
+    }
+}
+
+fn answer(result: Result<Made, Failed>) -> Result<ToolAnswer, ToolError> {
+    match result {
+        Ok(made) => Ok(ToolAnswer {
+            value: json::parse(&made.value).map_err(|error| {
+                let message = format!("the run's journal has no readable result: {error}");
+                ToolError::new(ToolErrorKind::Protocol, message)
+            })?,
+            images: made.images,
+        }),
+        Err(failed) => Err(ToolError {
+            kind: failed.kind,
+            message: failed.message,
+            for_model: failed.for_model,
+        }),
+    }
+}
+
+fn late() -> ToolError {
+    let message = "The call took longer than it may and was stopped.";
+    ToolError::new(ToolErrorKind::Timeout, message)
+}
+
+fn unwritten(error: &StoreError) -> ToolError {
+    let message = format!("the run's journal was not written: {error}");
+    ToolError::new(ToolErrorKind::Transport, message)
+}

@@ -1,0 +1,466 @@
+//! A journal in an SQLite file.
+//!
+//! A commit survives the end of the process, not always that of the machine: see the settings of
+//! [`crate::sqlite`].
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use quillet_core::journal::{Claim, Entry, Journal, RunFilter, RunHead, Standing, State, Step};
+use quillet_core::store::StoreError;
+use quillet_core::{BoxFuture, clock};
+use rusqlite::types::{ToSql, Type};
+use rusqlite::{Connection, Error, OptionalExtension, Row, params, params_from_iter};
+
+use super::{JournalOptions, exists, head_text, lost, may_interject, millis, not_ended};
+use crate::ids;
+use crate::sqlite::{Database, Part};
+
+/// Runs and their steps. `head` is what lists show; what changes has columns of its own, so that it
+/// is not written again. `free_ms` is when the run may be claimed: the end of its owner's lease, or
+/// when it became ready; one that waits or has ended has none. Columns that are indexed change with
+/// the state alone, and not with every step.
+static PART: Part = Part {
+    name: "journal",
+    steps: &["
+        CREATE TABLE runs (
+            number INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            scope TEXT NOT NULL,
+            head TEXT NOT NULL,
+            created_ms INTEGER NOT NULL,
+            updated_ms INTEGER NOT NULL,
+            last INTEGER NOT NULL,
+            epoch INTEGER NOT NULL,
+            state TEXT NOT NULL,
+            waiting TEXT NOT NULL,
+            free_ms INTEGER,
+            ended_ms INTEGER) STRICT;
+        CREATE INDEX runs_created ON runs (created_ms, id);
+        CREATE INDEX runs_scope ON runs (scope, created_ms, id);
+        CREATE INDEX runs_open ON runs (state, created_ms, id) WHERE ended_ms IS NULL;
+        CREATE INDEX runs_free ON runs (free_ms, id) WHERE free_ms IS NOT NULL;
+        CREATE INDEX runs_ended ON runs (ended_ms) WHERE ended_ms IS NOT NULL;
+        CREATE TABLE steps (
+            run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            at_ms INTEGER NOT NULL,
+            step TEXT NOT NULL,
+            PRIMARY KEY (run, number)) STRICT, WITHOUT ROWID;"],
+};
+
+/// The columns of a head.
+const HEAD: &str = "SELECT head, updated_ms, last, state, waiting FROM runs";
+
+/// A run that is not to be forgotten yet.
+const KEPT: &str = "(ended_ms IS NULL OR ended_ms > ?1)";
+
+/// Runs that one beginning forgets.
+const SWEPT: usize = 64;
+
+/// A journal in a file.
+#[derive(Debug)]
+pub struct SqliteJournal {
+    options: Arc<JournalOptions>,
+    file: Database,
+}
+
+/// Who adds a step.
+#[derive(Clone, Copy)]
+enum By {
+    /// The owner of this epoch.
+    Owner(u64),
+    /// Somebody who has seen the step of this number last.
+    Other(u64),
+}
+
+/// A run before something is added to it.
+struct Found {
+    number: i64,
+    last: u64,
+    epoch: u64,
+    state: State,
+}
+
+impl SqliteJournal {
+    /// Opens the file, or makes it. `:memory:` is one that lives and dies with the value.
+    ///
+    /// # Errors
+    /// `Configuration` for a place where no file can be, or a file of a newer version; `Corrupt`
+    /// for a file that is none of SQLite's.
+    pub async fn open(path: &Path, options: JournalOptions) -> Result<Self, StoreError> {
+        Ok(SqliteJournal {
+            options: Arc::new(options),
+            file: Database::open(path, &PART).await?,
+        })
+    }
+
+    /// Runs that ended before are forgotten.
+    fn horizon(&self) -> u64 {
+        clock::millis().saturating_sub(self.options.keep_ms())
+    }
+
+    async fn first(
+        &self,
+        head: &RunHead,
+        steps: &[Step],
+        lease: Duration,
+    ) -> Result<Claim, StoreError> {
+        let id = ids::checked("run", &head.id)?.to_owned();
+        let texts = self.options.texts(&id, steps)?;
+        self.options.has_room(&id, 0, texts.len(), State::Running)?;
+        let (scope, created) = (head.scope.clone(), signed(head.created_ms));
+        let head = head_text(head)?;
+        let keep = self.options.keep_ms();
+        let work = move |file: &Connection| {
+            let now = clock::millis();
+            sweep(file, &id, now.saturating_sub(keep))?;
+            let put = "INSERT INTO runs
+                (id, scope, head, created_ms, updated_ms, last, epoch, state, waiting, free_ms)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, 'running', '[]', ?7)
+                ON CONFLICT (id) DO NOTHING";
+            let free = now.saturating_add(millis(lease));
+            let new = params![id, scope, head, created, now, texts.len(), free];
+            if file.execute(put, new)? == 0 {
+                return Err(exists(&id).into());
+            }
+            let last = add(file, file.last_insert_rowid(), 0, now, &texts)?;
+            Ok(Claim { epoch: 1, last })
+        };
+        self.file.attempt(work).await
+    }
+
+    async fn take(&self, run: &str, lease: Duration) -> Result<Option<Claim>, StoreError> {
+        let id = ids::checked("run", run)?.to_owned();
+        let work = move |file: &Connection| {
+            let now = clock::millis();
+            let take = "UPDATE runs SET epoch = epoch + 1, state = 'running', free_ms = ?2
+                        WHERE id = ?3 AND free_ms <= ?1 RETURNING epoch, last";
+            let claim = |row: &Row<'_>| {
+                Ok(Claim {
+                    epoch: row.get(0)?,
+                    last: row.get(1)?,
+                })
+            };
+            let free = now.saturating_add(millis(lease));
+            file.query_row(take, params![now, free, id], claim)
+                .optional()
+        };
+        self.file.change(work).await
+    }
+
+    async fn hold(&self, run: &str, epoch: u64, lease: Duration) -> Result<bool, StoreError> {
+        let id = ids::checked("run", run)?.to_owned();
+        let work = move |file: &Connection| {
+            let free = clock::millis().saturating_add(millis(lease));
+            let put = "UPDATE runs SET free_ms = ?3
+                       WHERE id = ?1 AND epoch = ?2 AND state = 'running'";
+            file.execute(put, params![id, signed(epoch), free])
+        };
+        Ok(self.file.change(work).await? == 1)
+    }
+
+    /// The number of the last step; `None` where the writer may not.
+    async fn write(
+        &self,
+        run: &str,
+        by: By,
+        steps: &[Step],
+        standing: &Standing,
+    ) -> Result<Option<u64>, StoreError> {
+        let id = ids::checked("run", run)?.to_owned();
+        let texts = self.options.texts(&id, steps)?;
+        let waiting = self.options.waiting(&id, standing)?;
+        let state = standing.state;
+        let options = self.options.clone();
+        let work = move |file: &Connection| {
+            let Some(found) = found(file, &id)?.filter(|found| by.may(found)) else {
+                return Ok(None);
+            };
+            options.has_room(&id, found.last, texts.len(), state)?;
+            let now = clock::millis();
+            let last = add(file, found.number, found.last, now, &texts)?;
+            let put = "UPDATE runs SET last = ?2, updated_ms = ?3, waiting = ?4 WHERE number = ?1";
+            file.execute(put, params![found.number, last, now, waiting])?;
+            if state != found.state {
+                let free = (state == State::Ready).then_some(now);
+                let ended = (state == State::Ended).then_some(now);
+                let put = "UPDATE runs SET state = ?2, free_ms = ?3, ended_ms = ?4
+                           WHERE number = ?1";
+                file.execute(put, params![found.number, state.as_str(), free, ended])?;
+            }
+            Ok(Some(last))
+        };
+        self.file.attempt(work).await
+    }
+
+    async fn one(&self, run: &str) -> Result<Option<RunHead>, StoreError> {
+        let id = ids::checked("run", run)?.to_owned();
+        let horizon = self.horizon();
+        let work = move |file: &mut Connection| {
+            let mut one = file.prepare(&format!("{HEAD} WHERE {KEPT} AND id = ?2"))?;
+            one.query_row(params![horizon, id], head).optional()
+        };
+        self.file.run(work).await
+    }
+
+    async fn steps(&self, run: &str, after: u64, most: usize) -> Result<Vec<Entry>, StoreError> {
+        let id = ids::checked("run", run)?.to_owned();
+        let (horizon, after, most) = (self.horizon(), signed(after), limit(most));
+        let work = move |file: &mut Connection| {
+            let mut steps = file.prepare(&format!(
+                "SELECT steps.number, at_ms, step FROM steps JOIN runs ON run = runs.number
+                 WHERE {KEPT} AND id = ?2 AND steps.number > ?3 ORDER BY steps.number LIMIT ?4"
+            ))?;
+            let rows = steps.query_map(params![horizon, id, after, most], entry)?;
+            rows.collect()
+        };
+        self.file.run(work).await
+    }
+
+    async fn heads(&self, filter: &RunFilter) -> Result<Vec<RunHead>, StoreError> {
+        let (filter, horizon) = (filter.clone(), self.horizon());
+        let work = move |file: &mut Connection| {
+            // Only what is asked for is in the statement: no index serves a condition that may be
+            // none.
+            let mut wanted = format!("{HEAD} WHERE {KEPT}");
+            let mut values: Vec<Box<dyn ToSql>> = vec![Box::new(horizon)];
+            let mut and = |condition: &str, value: Box<dyn ToSql>| {
+                values.push(value);
+                wanted += &format!(" AND {condition} ?{}", values.len());
+            };
+            if let Some(scope) = filter.scope {
+                and("scope =", Box::new(scope));
+            }
+            if let Some(before) = filter.before_ms {
+                and("created_ms <", Box::new(signed(before)));
+            }
+            if let Some(state) = filter.state {
+                let is_open = if state == State::Ended { "NOT" } else { "" };
+                let state = Box::new(state.as_str());
+                and(&format!("ended_ms IS {is_open} NULL AND state ="), state);
+            }
+            wanted += &format!(
+                " ORDER BY created_ms DESC, id DESC LIMIT {}",
+                limit(filter.most)
+            );
+            let mut list = file.prepare(&wanted)?;
+            let rows = list.query_map(params_from_iter(values), head)?;
+            rows.collect()
+        };
+        self.file.run(work).await
+    }
+
+    async fn free(&self, most: usize) -> Result<Vec<Arc<str>>, StoreError> {
+        let work = move |file: &mut Connection| {
+            let free = "SELECT id FROM runs WHERE free_ms <= ?1 ORDER BY free_ms, id LIMIT ?2";
+            let mut free = file.prepare(free)?;
+            let rows = free.query_map(params![clock::millis(), limit(most)], |row| row.get(0))?;
+            rows.collect()
+        };
+        self.file.run(work).await
+    }
+
+    async fn forget(&self, run: &str) -> Result<bool, StoreError> {
+        let id = ids::checked("run", run)?.to_owned();
+        let horizon = self.horizon();
+        let work = move |file: &Connection| {
+            let ended = format!("SELECT ended_ms IS NOT NULL FROM runs WHERE {KEPT} AND id = ?2");
+            let ended = file.query_row(&ended, params![horizon, id], |row| row.get(0));
+            match ended.optional()? {
+                None => Ok(false),
+                Some(false) => Err(not_ended(&id).into()),
+                Some(true) => {
+                    file.execute("DELETE FROM runs WHERE id = ?1", [&id])?;
+                    Ok(true)
+                }
+            }
+        };
+        self.file.attempt::<bool, _>(work).await
+    }
+}
+
+impl By {
+    fn may(self, run: &Found) -> bool {
+        match self {
+            By::Owner(epoch) => epoch == run.epoch && run.state == State::Running,
+            By::Other(last) => {
+                last == run.last && matches!(run.state, State::Waiting | State::Ready)
+            }
+        }
+    }
+}
+
+fn found(file: &Connection, run: &str) -> rusqlite::Result<Option<Found>> {
+    let found = "SELECT number, last, epoch, state FROM runs WHERE id = ?1";
+    let read = |row: &Row<'_>| {
+        Ok(Found {
+            number: row.get(0)?,
+            last: row.get(1)?,
+            epoch: row.get(2)?,
+            state: state(row, 3)?,
+        })
+    };
+    file.query_row(found, [run], read).optional()
+}
+
+/// Forgets runs that ended long ago: the one whose id is wanted, and of others some at a time, so
+/// that nobody waits long.
+fn sweep(file: &Connection, run: &str, horizon: u64) -> rusqlite::Result<()> {
+    let old = "DELETE FROM runs WHERE ended_ms <= ?1 AND
+               (id = ?2 OR number IN (SELECT number FROM runs WHERE ended_ms <= ?1 LIMIT ?3))";
+    file.execute(old, params![horizon, run, SWEPT])?;
+    Ok(())
+}
+
+/// Adds steps; the number of the last.
+fn add(
+    file: &Connection,
+    run: i64,
+    mut last: u64,
+    now: u64,
+    texts: &[String],
+) -> rusqlite::Result<u64> {
+    let mut put = file.prepare("INSERT INTO steps VALUES (?1, ?2, ?3, ?4)")?;
+    for text in texts {
+        last += 1;
+        put.execute(params![run, last, now, text])?;
+    }
+    Ok(last)
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    Ok(Entry {
+        number: row.get(0)?,
+        at_ms: row.get(1)?,
+        step: read(row, 2)?,
+    })
+}
+
+fn head(row: &Row<'_>) -> rusqlite::Result<RunHead> {
+    Ok(RunHead {
+        updated_ms: row.get(1)?,
+        last: row.get(2)?,
+        standing: Standing {
+            state: state(row, 3)?,
+            waiting: read(row, 4)?,
+        },
+        ..read(row, 0)?
+    })
+}
+
+fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
+    let name = row.get_ref(column)?.as_str()?;
+    let unknown = || {
+        let message = format!("{name:?} is no state of a run");
+        Error::FromSqlConversionFailure(column, Type::Text, message.into())
+    };
+    State::named(name).ok_or_else(unknown)
+}
+
+fn read<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text = row.get_ref(column)?.as_str()?;
+    let wrong = |error| Error::FromSqlConversionFailure(column, Type::Text, Box::new(error));
+    serde_json::from_str(text).map_err(wrong)
+}
+
+/// A number as SQLite keeps it: beyond its largest there is none.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn limit(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX)
+}
+
+impl Journal for SqliteJournal {
+    fn describe(&self) -> String {
+        format!("sqlite {}", self.file.path())
+    }
+
+    fn begin<'a>(
+        &'a self,
+        head: &'a RunHead,
+        steps: &'a [Step],
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Claim, StoreError>> {
+        self.first(head, steps, lease).boxed()
+    }
+
+    fn claim<'a>(
+        &'a self,
+        run: &'a str,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+        self.take(run, lease).boxed()
+    }
+
+    fn renew<'a>(
+        &'a self,
+        run: &'a str,
+        epoch: u64,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.hold(run, epoch, lease).boxed()
+    }
+
+    fn append<'a>(
+        &'a self,
+        run: &'a str,
+        epoch: u64,
+        steps: &'a [Step],
+        standing: &'a Standing,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        async move {
+            let written = self.write(run, By::Owner(epoch), steps, standing).await?;
+            written.ok_or_else(|| lost(run))
+        }
+        .boxed()
+    }
+
+    fn interject<'a>(
+        &'a self,
+        run: &'a str,
+        last: u64,
+        step: &'a Step,
+        standing: &'a Standing,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        async move {
+            may_interject(run, standing)?;
+            let steps = std::slice::from_ref(step);
+            let written = self.write(run, By::Other(last), steps, standing).await?;
+            Ok(written.is_some())
+        }
+        .boxed()
+    }
+
+    fn head<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunHead>, StoreError>> {
+        self.one(run).boxed()
+    }
+
+    fn read<'a>(
+        &'a self,
+        run: &'a str,
+        after: u64,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
+        self.steps(run, after, most).boxed()
+    }
+
+    fn list<'a>(
+        &'a self,
+        filter: &'a RunFilter,
+    ) -> BoxFuture<'a, Result<Vec<RunHead>, StoreError>> {
+        self.heads(filter).boxed()
+    }
+
+    fn abandoned(&self, most: usize) -> BoxFuture<'_, Result<Vec<Arc<str>>, StoreError>> {
+        self.free(most).boxed()
+    }
+
+    fn remove<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.forget(run).boxed()
+    }
+}

@@ -1,0 +1,366 @@
+//! The sorted sets by which runs are found.
+//!
+//! A list is `<prefix>journal:scopes:{<scope>}`, or `<prefix>journal:lists:{all}`: runs by when they
+//! were accepted. Beside it, in its slot, `…:running`, `…:waiting` and `…:ready` have those that
+//! stand so. `<prefix>journal:lists:{all}:free` has all that have not ended by when somebody is to
+//! look at them next: at the end of the owner's lease, at once where they are ready, after a while
+//! where they wait. `…:ended` has the others by when they are forgotten.
+//!
+//! In a cluster they lie elsewhere than the runs, so a process that dies between the two leaves
+//! them behind. What counts is always the run itself: whoever meets one in a set looks at it, and
+//! puts the set right where it says something else. A run is in `free` before it is anywhere, and
+//! whenever its state changes it is put into all sets anew. An entry is only taken out if it is
+//! still the one that was looked at, for a run of the same id may have begun since.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use quillet_core::journal::State;
+use quillet_core::store::StoreError;
+use redis::Value;
+
+use super::super::client::Client;
+use super::super::fault;
+use super::super::read::with_name;
+use super::super::ring::Request;
+use super::super::script::{count, list, pairs, script};
+use super::script::{Facts, LOOK, Names};
+
+/// Time after which somebody looks again at a run that waits: a note of its being ready may have
+/// been lost.
+const LOOK_AGAIN_MS: u64 = 30_000;
+/// Entries that are looked at together: at most, and at least where some may be out of date.
+const PAGE: usize = 128;
+const LEAST: usize = 16;
+/// Ended runs that one beginning takes out of the sets.
+const SWEPT: usize = 32;
+
+const NOW: &str = "
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+";
+
+/// KEYS: free. ARGV: id, lease. An entry that is there is somebody else's, and stays.
+const RESERVE: &str = "return redis.call('ZADD', KEYS[1], 'NX', now + ARGV[2], ARGV[1])";
+
+/// KEYS: a set by time. ARGV: how many to leave out, how many to give. Answers what is due, and
+/// the time.
+const DUE: &str = "
+local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'WITHSCORES', 'LIMIT', ARGV[1], ARGV[2])
+return {now, due}";
+
+/// KEYS: a list, and those of it that are running, waiting and ready. ARGV: id, when it was
+/// accepted, its state.
+const SORT: &str = "
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+for place, state in ipairs({'running', 'waiting', 'ready'}) do
+  if state == ARGV[3] then
+    redis.call('ZADD', KEYS[place + 1], ARGV[2], ARGV[1])
+  else
+    redis.call('ZREM', KEYS[place + 1], ARGV[1])
+  end
+end
+return 0";
+
+/// KEYS: sets. ARGV: member, its score. Another score is of another entry.
+const TAKE: &str = "
+for _, set in ipairs(KEYS) do
+  local score = redis.call('ZSCORE', set, ARGV[1])
+  if score and tonumber(score) == tonumber(ARGV[2]) then redis.call('ZREM', set, ARGV[1]) end
+end
+return 0";
+
+/// KEYS: a set. ARGV: member, its score, its new one. Another score is of another entry.
+const MOVE: &str = "
+local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if not score or tonumber(score) ~= tonumber(ARGV[2]) then return 0 end
+return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])";
+
+/// KEYS: free. ARGV: id, the end of its lease until now, its new one. What is there may be newer:
+/// the owner renews beside its writing.
+const RENEWED: &str = "
+local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if score and tonumber(score) ~= tonumber(ARGV[2]) then return 0 end
+return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])";
+
+/// The sets of a journal.
+#[derive(Debug)]
+pub(super) struct Index<'a> {
+    pub(super) client: &'a Client,
+    pub(super) keep_ms: u64,
+}
+
+/// How far a set has been read, the latest first.
+#[derive(Debug)]
+pub(super) struct Cursor {
+    set: String,
+    highest: String,
+    /// Those of the last time, which the next page has again.
+    seen: Vec<(String, u64)>,
+}
+
+impl Cursor {
+    /// Runs of a set that were accepted before a time.
+    pub(super) fn new(set: String, before: Option<u64>) -> Self {
+        Cursor {
+            set,
+            highest: before.map_or("+inf".to_owned(), |before| format!("({before}")),
+            seen: Vec::new(),
+        }
+    }
+
+    pub(super) fn set(&self) -> &str {
+        &self.set
+    }
+}
+
+impl Index<'_> {
+    /// The list of a scope, or of all.
+    fn list(&self, scope: Option<&str>) -> String {
+        let layout = &self.client.settings.layout;
+        match scope {
+            Some(scope) => layout.tagged("journal:scopes", scope),
+            None => layout.tagged("journal:lists", "all"),
+        }
+    }
+
+    /// The set that has all runs of a scope and a state, and as few others as there is one for.
+    /// Most runs have ended, so those have none of their own.
+    pub(super) fn set(&self, scope: Option<&str>, state: Option<State>) -> String {
+        let list = self.list(scope);
+        match state.filter(|state| *state != State::Ended) {
+            Some(state) => format!("{list}:{}", state.as_str()),
+            None => list,
+        }
+    }
+
+    /// A list and those of it that have not ended, in the order of [`SORT`].
+    fn sets(&self, scope: Option<&str>) -> [String; 4] {
+        let open = [State::Running, State::Waiting, State::Ready];
+        let [running, waiting, ready] = open.map(|state| self.set(scope, Some(state)));
+        [self.list(scope), running, waiting, ready]
+    }
+
+    fn free(&self) -> String {
+        self.list(None) + ":free"
+    }
+
+    fn ended(&self) -> String {
+        self.list(None) + ":ended"
+    }
+
+    pub(super) fn names(&self, id: &str) -> Names {
+        Names::new(self.client.settings.layout.tagged("journal", id))
+    }
+
+    /// Puts a run that is about to begin where it is found if nothing else is written about it, and
+    /// gives entries of others that are to be forgotten.
+    pub(super) async fn reserve(&self, id: &str, lease: u64) -> Result<Vec<Request>, StoreError> {
+        let (free, ended) = (self.free(), self.ended());
+        let requests = [
+            timed(RESERVE, &free, &[id.to_owned(), lease.to_string()]),
+            timed(DUE, &ended, &["0".to_owned(), SWEPT.to_string()]),
+        ];
+        let mut replies = self.run(&requests).await?.into_iter().skip(1);
+        let due = list(replies.next().unwrap_or_default()).into_iter().nth(1);
+        let due = pairs(due.unwrap_or_default()).into_iter();
+        let forgotten = due.flat_map(|(member, at)| {
+            let (id, scope, created): (String, String, u64) =
+                serde_json::from_str(&member).unwrap_or_default();
+            let [all, of_scope] = self.out_of_lists(&id, &scope, created);
+            [all, of_scope, taken_out(&ended, &member, at)]
+        });
+        Ok(forgotten.collect())
+    }
+
+    /// The requests that put a run where it belongs.
+    pub(super) fn note(&self, id: &str, facts: &Facts) -> Vec<Request> {
+        let (free, ended) = (self.free(), self.ended());
+        let mut requests = self.note_state(id, facts);
+        if facts.state != State::Ended {
+            let mut put = with_name("ZADD", &free);
+            put.arg(facts.next_look()).arg(id);
+            requests.push(request(&free, put));
+            return requests;
+        }
+        let mut take = with_name("ZREM", &free);
+        take.arg(id);
+        let mut put = with_name("ZADD", &ended);
+        put.arg(facts.now.saturating_add(self.keep_ms));
+        put.arg(member(id, facts));
+        requests.extend([request(&free, take), request(&ended, put)]);
+        requests
+    }
+
+    /// The requests that put a run into the lists.
+    fn note_state(&self, id: &str, facts: &Facts) -> Vec<Request> {
+        let state = facts.state.as_str().to_owned();
+        let arguments = [id.to_owned(), facts.created.to_string(), state];
+        let sort = |scope| {
+            let sets = self.sets(scope);
+            script(SORT, &sets.each_ref().map(String::as_str), &arguments)
+        };
+        [None, Some(facts.scope.as_str())].map(sort).into()
+    }
+
+    /// The request that says that its owner holds a run for longer.
+    pub(super) fn note_renewal(&self, id: &str, facts: &Facts) -> Request {
+        let (before, next) = (facts.code, facts.next_look());
+        let arguments = [id.to_owned(), before.to_string(), next.to_string()];
+        script(RENEWED, &[&self.free()], &arguments)
+    }
+
+    /// The requests that take a run out of all sets.
+    pub(super) fn forget(&self, id: &str, facts: &Facts) -> Vec<Request> {
+        let mut requests: Vec<Request> = self.out_of_lists(id, &facts.scope, facts.created).into();
+        let ended = self.ended();
+        let mut command = with_name("ZREM", &ended);
+        command.arg(member(id, facts));
+        requests.push(request(&ended, command));
+        requests
+    }
+
+    fn out_of_lists(&self, id: &str, scope: &str, created: u64) -> [Request; 2] {
+        let arguments = [id.to_owned(), created.to_string()];
+        [None, Some(scope)].map(|scope| {
+            let sets = self.sets(scope);
+            script(TAKE, &sets.each_ref().map(String::as_str), &arguments)
+        })
+    }
+
+    /// Ids of a set and the scores that they have, the latest first; none at its end.
+    pub(super) async fn page(
+        &self,
+        cursor: &mut Cursor,
+        most: usize,
+    ) -> Result<Vec<(String, u64)>, StoreError> {
+        let mut command = with_name("ZREVRANGEBYSCORE", &cursor.set);
+        command.arg(&cursor.highest).arg("-inf").arg("WITHSCORES");
+        command.arg("LIMIT").arg(0);
+        command.arg(most.clamp(1, PAGE) + cursor.seen.len());
+        let page = self.client.ask(request(&cursor.set, command)).await?;
+        let mut page = pairs(page);
+        page.retain(|entry| !cursor.seen.contains(entry));
+        if let Some((_, score)) = page.last() {
+            cursor.seen.extend_from_slice(&page);
+            cursor.seen.retain(|(_, other)| other == score);
+            cursor.highest = score.to_string();
+        }
+        Ok(page)
+    }
+
+    /// Runs that may be claimed, those that wait longest first.
+    pub(super) async fn claimable(&self, most: usize) -> Result<Vec<Arc<str>>, StoreError> {
+        let free = self.free();
+        let (mut found, mut known) = (Vec::new(), HashSet::new());
+        while found.len() < most {
+            let page = (most - found.len()).clamp(LEAST, PAGE);
+            let arguments = [found.len().to_string(), page.to_string()];
+            let due = list(self.client.ask(timed(DUE, &free, &arguments)).await?);
+            let [now, due] = <[Value; 2]>::try_from(due).unwrap_or_default();
+            let due = pairs(due);
+            let is_last = due.len() < page;
+            let new = due.into_iter().filter(|(id, _)| known.insert(id.clone()));
+            let new: Vec<(String, u64)> = new.collect();
+            found.extend(self.looked_at(&free, count(&now), &new).await?);
+            if is_last || new.is_empty() {
+                break;
+            }
+        }
+        found.sort();
+        found.truncate(most);
+        Ok(found.into_iter().map(|(_, id)| id.into()).collect())
+    }
+
+    /// Those of the entries that may be claimed in truth, and since when. The others are put where
+    /// they belong.
+    async fn looked_at(
+        &self,
+        free: &str,
+        now: u64,
+        due: &[(String, u64)],
+    ) -> Result<Vec<(u64, String)>, StoreError> {
+        let look = |(id, _): &(String, u64)| self.names(id).script(LOOK, &[]);
+        let looks: Vec<Request> = due.iter().map(look).collect();
+        let looks = self.client.run(&looks).await?;
+        let (mut found, mut mended) = (Vec::new(), Vec::new());
+        for ((id, seen), look) in due.iter().zip(looks) {
+            let facts = match look {
+                Value::ServerError(error) => Err(fault::of_reply(id, &error)),
+                look => Facts::of(&self.names(id).run, look),
+            };
+            match facts {
+                Ok(Some(facts)) => match facts.free {
+                    Some(since) if since <= facts.now => found.push((since, id.clone())),
+                    _ if facts.state == State::Ended => mended.extend(self.note(id, &facts)),
+                    _ => {
+                        mended.extend(self.note_state(id, &facts));
+                        mended.push(moved(free, id, *seen, facts.next_look()));
+                    }
+                },
+                Ok(None) => mended.push(taken_out(free, id, *seen)),
+                Err(error) => {
+                    tracing::warn!(run = %id, %error, "a run cannot be gone on with");
+                    let later = now.saturating_add(LOOK_AGAIN_MS);
+                    mended.push(moved(free, id, *seen, later));
+                }
+            }
+        }
+        self.mend(&mended).await;
+        Ok(found)
+    }
+
+    /// Writes into the sets what can wait: if it fails, whoever meets the entries does it.
+    pub(super) async fn mend(&self, requests: &[Request]) {
+        if requests.is_empty() {
+            return;
+        }
+        if let Err(error) = self.run(requests).await {
+            tracing::warn!(%error, "lists of runs are out of date");
+        }
+    }
+
+    /// Runs all requests; the first error of one is one of all.
+    async fn run(&self, requests: &[Request]) -> Result<Vec<Value>, StoreError> {
+        let replies = self.client.run(requests).await?;
+        for (request, reply) in requests.iter().zip(&replies) {
+            if let Value::ServerError(error) = reply {
+                return Err(fault::of_reply(&request.name, error));
+            }
+        }
+        Ok(replies)
+    }
+}
+
+impl Facts {
+    /// When somebody is to look at a run that has not ended.
+    fn next_look(&self) -> u64 {
+        self.free.unwrap_or(self.now.saturating_add(LOOK_AGAIN_MS))
+    }
+}
+
+/// A run in the set of those that have ended: all that is needed to forget it once it is gone.
+fn member(id: &str, facts: &Facts) -> String {
+    serde_json::json!([id, facts.scope, facts.created]).to_string()
+}
+
+/// The request that takes an entry out of a set.
+pub(super) fn taken_out(set: &str, member: &str, score: u64) -> Request {
+    script(TAKE, &[set], &[member.to_owned(), score.to_string()])
+}
+
+fn moved(set: &str, member: &str, score: u64, to: u64) -> Request {
+    let arguments = [member.to_owned(), score.to_string(), to.to_string()];
+    script(MOVE, &[set], &arguments)
+}
+
+fn timed(text: &str, set: &str, arguments: &[String]) -> Request {
+    script(&[NOW, text].concat(), &[set], arguments)
+}
+
+fn request(set: &str, command: redis::Cmd) -> Request {
+    Request {
+        name: set.to_owned(),
+        command,
+    }
+}

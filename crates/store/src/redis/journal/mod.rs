@@ -1,0 +1,423 @@
+//! A journal in Redis.
+//!
+//! `<prefix>journal:{<id>}` is a hash of a run: `head`, `scope` and `created` as it began; `last`,
+//! `updated`, `epoch`, `state` and `waiting` as it stands; `free`, when it may be claimed, which one
+//! that waits or has ended does not have. `…:steps` is a stream of its steps whose ids are their
+//! numbers. Both change in one script, and go by themselves some time after the end. Time is always
+//! Redis' own. How runs are found, [`index`] says.
+
+mod index;
+mod script;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use quillet_core::BoxFuture;
+use quillet_core::journal::{Claim, Entry, Journal, RunFilter, RunHead, Standing, State, Step};
+use quillet_core::store::{Health, StoreError};
+use redis::Value;
+
+use super::client::Client;
+use super::fault::{self, corrupt};
+use super::keeper;
+use super::read::with_name;
+use super::ring::Request;
+use super::script::{count, list, number, text};
+use super::settings::Settings;
+use crate::address::RedisAddress;
+use crate::changes::Hub;
+use crate::journal::{
+    JournalOptions, LONGEST_MS, exists, head_text, lost, may_interject, millis, not_ended,
+};
+use crate::{StoreOptions, ids};
+use index::{Cursor, Index, taken_out};
+use script::{BEGIN, CLAIM, Facts, Names, READ, REMOVE, RENEW, WRITE};
+
+/// Steps, and bytes of steps, after which a reply is enough, so that nobody else waits long.
+const PAGE: usize = 512;
+const PAGE_BYTES: usize = 4 << 20;
+
+/// A journal in Redis.
+#[derive(Debug)]
+pub struct RedisJournal {
+    client: Client,
+    options: JournalOptions,
+}
+
+/// Who adds a step.
+#[derive(Clone, Copy)]
+enum By {
+    /// The owner of this epoch.
+    Owner(u64),
+    /// Somebody who has seen the step of this number last.
+    Other(u64),
+}
+
+impl RedisJournal {
+    /// Begins to connect; does not wait for Redis. Must be called inside a Tokio runtime.
+    ///
+    /// # Errors
+    /// `Configuration` for a certificate file that cannot be read or is broken.
+    pub fn open(
+        address: &RedisAddress,
+        store: &StoreOptions,
+        options: JournalOptions,
+    ) -> Result<Self, StoreError> {
+        let settings = Settings::quiet(address, store)?;
+        let client = Client::open(settings, Hub::new());
+        Ok(RedisJournal { client, options })
+    }
+
+    fn index(&self) -> Index<'_> {
+        Index {
+            client: &self.client,
+            keep_ms: self.options.keep_ms(),
+        }
+    }
+
+    fn names(&self, run: &str) -> Result<Names, StoreError> {
+        Ok(self.index().names(ids::checked("run", run)?))
+    }
+
+    /// Runs a script on a run; `None` where it answers 0.
+    async fn on_run(
+        &self,
+        script: &str,
+        run: &str,
+        arguments: &[String],
+    ) -> Result<Option<Facts>, StoreError> {
+        let names = self.names(run)?;
+        let reply = self.client.ask(names.script(script, arguments)).await?;
+        Facts::of(&names.run, reply)
+    }
+
+    async fn first(
+        &self,
+        head: &RunHead,
+        steps: &[Step],
+        lease: Duration,
+    ) -> Result<Claim, StoreError> {
+        let (run, lease) = (ids::checked("run", &head.id)?, millis(lease));
+        let texts = self.options.texts(run, steps)?;
+        self.options.has_room(run, 0, texts.len(), State::Running)?;
+        let mut arguments = vec![
+            head_text(head)?,
+            head.scope.to_string(),
+            head.created_ms.min(LONGEST_MS).to_string(),
+            lease.to_string(),
+        ];
+        arguments.extend(texts);
+        let mut noted = self.index().reserve(run, lease).await?;
+        let begun = self.on_run(BEGIN, run, &arguments).await;
+        if let Ok(Some(facts)) = &begun {
+            noted.extend(self.index().note(run, facts));
+        }
+        self.index().mend(&noted).await;
+        let facts = begun?.ok_or_else(|| exists(run))?;
+        Ok(facts.claim())
+    }
+
+    async fn take(&self, run: &str, lease: Duration) -> Result<Option<Claim>, StoreError> {
+        let lease = millis(lease).to_string();
+        let Some(facts) = self.on_run(CLAIM, run, &[lease]).await? else {
+            return Ok(None);
+        };
+        self.index().mend(&self.index().note(run, &facts)).await;
+        Ok(Some(facts.claim()))
+    }
+
+    async fn hold(&self, run: &str, epoch: u64, lease: Duration) -> Result<bool, StoreError> {
+        let arguments = [epoch.to_string(), millis(lease).to_string()];
+        let Some(facts) = self.on_run(RENEW, run, &arguments).await? else {
+            return Ok(false);
+        };
+        let noted = self.index().note_renewal(run, &facts);
+        self.index().mend(&[noted]).await;
+        Ok(true)
+    }
+
+    /// The number of the last step; `None` where the writer may not.
+    async fn write(
+        &self,
+        run: &str,
+        by: By,
+        steps: &[Step],
+        standing: &Standing,
+    ) -> Result<Option<u64>, StoreError> {
+        let run = ids::checked("run", run)?;
+        let texts = self.options.texts(run, steps)?;
+        let (who, number) = match by {
+            By::Owner(epoch) => ("owner", epoch),
+            By::Other(last) => ("other", last),
+        };
+        let mut arguments = vec![
+            who.to_owned(),
+            number.to_string(),
+            standing.state.as_str().to_owned(),
+            self.options.waiting(run, standing)?,
+            self.options.max_steps.to_string(),
+            self.options.keep_ms().to_string(),
+        ];
+        arguments.extend(texts);
+        let Some(facts) = self.on_run(WRITE, run, &arguments).await? else {
+            return Ok(None);
+        };
+        match facts.code {
+            1 => {}
+            2 => self.index().mend(&self.index().note(run, &facts)).await,
+            _ => return Err(self.options.too_many(run, facts.last, steps.len())),
+        }
+        Ok(Some(facts.last))
+    }
+
+    async fn steps(&self, run: &str, after: u64, most: usize) -> Result<Vec<Entry>, StoreError> {
+        let names = self.names(run)?;
+        let mut entries: Vec<Entry> = Vec::new();
+        while entries.len() < most {
+            let after = entries.last().map_or(after, |entry| entry.number);
+            let wanted = (most - entries.len()).min(PAGE);
+            let arguments = [after, wanted as u64, PAGE_BYTES as u64].map(|it| it.to_string());
+            let reply = list(self.client.ask(names.script(READ, &arguments)).await?);
+            let Some((complete, steps)) = reply.split_first() else {
+                return Err(corrupt(&names.steps, "the script gave no steps"));
+            };
+            for step in steps.chunks(3) {
+                entries.push(entry(&names.steps, step)?);
+            }
+            if number(complete) == 1 && steps.len() < 3 * wanted {
+                break;
+            }
+        }
+        Ok(entries)
+    }
+
+    async fn one(&self, run: &str) -> Result<Option<RunHead>, StoreError> {
+        let names = self.names(run)?;
+        let reply = self.client.ask(head_of(&names)).await?;
+        head(&names.run, reply)
+    }
+
+    async fn heads(&self, filter: &RunFilter) -> Result<Vec<RunHead>, StoreError> {
+        let index = self.index();
+        let set = index.set(filter.scope.as_deref(), filter.state);
+        let mut cursor = Cursor::new(set, filter.before_ms);
+        let mut found = Vec::new();
+        while found.len() < filter.most {
+            let wanted = match filter.state {
+                Some(State::Ended) => usize::MAX,
+                _ => filter.most - found.len(),
+            };
+            let page = index.page(&mut cursor, wanted).await?;
+            if page.is_empty() {
+                break;
+            }
+            let names: Vec<Names> = page.iter().map(|(id, _)| index.names(id)).collect();
+            let asked: Vec<Request> = names.iter().map(head_of).collect();
+            let replies = self.client.run(&asked).await?;
+            let mut gone = Vec::new();
+            for (((id, score), names), reply) in page.iter().zip(&names).zip(replies) {
+                let read = match reply {
+                    Value::ServerError(error) => Err(fault::of_reply(&names.run, &error)),
+                    reply => head(&names.run, reply),
+                };
+                match read {
+                    Ok(Some(head)) if takes(filter, &head) => found.push(head),
+                    // Those that have ended are among all others, and stay there.
+                    Ok(Some(_)) if filter.state == Some(State::Ended) => {}
+                    Ok(_) => gone.push(taken_out(cursor.set(), id, *score)),
+                    // One that is broken must not hide the others.
+                    Err(error) => tracing::warn!(run = %id, %error, "run left out of a list"),
+                }
+            }
+            index.mend(&gone).await;
+        }
+        found.truncate(filter.most);
+        Ok(found)
+    }
+
+    async fn forget(&self, run: &str) -> Result<bool, StoreError> {
+        let Some(facts) = self.on_run(REMOVE, run, &[]).await? else {
+            return Ok(false);
+        };
+        if facts.code != 1 {
+            return Err(not_ended(run));
+        }
+        self.index().mend(&self.index().forget(run, &facts)).await;
+        Ok(true)
+    }
+}
+
+impl Facts {
+    fn claim(&self) -> Claim {
+        Claim {
+            epoch: self.epoch,
+            last: self.last,
+        }
+    }
+}
+
+/// Whether a run is one of those that are asked for.
+fn takes(filter: &RunFilter, head: &RunHead) -> bool {
+    filter
+        .scope
+        .as_ref()
+        .is_none_or(|scope| *scope == head.scope)
+        && filter
+            .state
+            .is_none_or(|state| state == head.standing.state)
+        && filter
+            .before_ms
+            .is_none_or(|before| head.created_ms < before)
+}
+
+/// Asks for what a list shows.
+fn head_of(names: &Names) -> Request {
+    let mut command = with_name("HMGET", &names.run);
+    command.arg(&["head", "updated", "last", "state", "waiting"]);
+    Request {
+        name: names.run.clone(),
+        command,
+    }
+}
+
+fn head(name: &str, reply: Value) -> Result<Option<RunHead>, StoreError> {
+    let wrong = |what: &str| corrupt(name, what);
+    let Ok([head, updated, last, state, waiting]) = <[Value; 5]>::try_from(list(reply)) else {
+        return Err(wrong("it holds something that is no run"));
+    };
+    if head == Value::Nil {
+        return Ok(None);
+    }
+    let state = text(state).and_then(|state| State::named(&state));
+    Ok(Some(RunHead {
+        updated_ms: count(&updated),
+        last: count(&last),
+        standing: Standing {
+            state: state.ok_or_else(|| wrong("it stands in no state of a run"))?,
+            waiting: read(name, &waiting)?,
+        },
+        ..read(name, &head)?
+    }))
+}
+
+/// A step as the script gives it: the id of its entry, its time and its text.
+fn entry(name: &str, step: &[Value]) -> Result<Entry, StoreError> {
+    let [id, at, step] = step else {
+        return Err(corrupt(name, "the script gave no step"));
+    };
+    let number = text(id.clone()).and_then(|id| id.split('-').next()?.parse().ok());
+    Ok(Entry {
+        number: number.ok_or_else(|| corrupt(name, "it holds something that is no step"))?,
+        at_ms: count(at),
+        step: read(name, step)?,
+    })
+}
+
+fn read<T: serde::de::DeserializeOwned>(name: &str, json: &Value) -> Result<T, StoreError> {
+    let bytes: &[u8] = match json {
+        Value::BulkString(bytes) => bytes,
+        _ => b"",
+    };
+    let wrong = |error| corrupt(name, &format!("it holds something that is no run: {error}"));
+    serde_json::from_slice(bytes).map_err(wrong)
+}
+
+impl Journal for RedisJournal {
+    fn describe(&self) -> String {
+        self.client.settings.address.to_string()
+    }
+
+    fn health(&self) -> Health {
+        match &*self.client.state.borrow() {
+            keeper::State::Up(_) | keeper::State::Connecting => Health::Ready,
+            keeper::State::Away(error) => Health::Away {
+                reason: error.message.clone(),
+            },
+        }
+    }
+
+    fn begin<'a>(
+        &'a self,
+        head: &'a RunHead,
+        steps: &'a [Step],
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Claim, StoreError>> {
+        self.first(head, steps, lease).boxed()
+    }
+
+    fn claim<'a>(
+        &'a self,
+        run: &'a str,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+        self.take(run, lease).boxed()
+    }
+
+    fn renew<'a>(
+        &'a self,
+        run: &'a str,
+        epoch: u64,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.hold(run, epoch, lease).boxed()
+    }
+
+    fn append<'a>(
+        &'a self,
+        run: &'a str,
+        epoch: u64,
+        steps: &'a [Step],
+        standing: &'a Standing,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        async move {
+            let written = self.write(run, By::Owner(epoch), steps, standing).await?;
+            written.ok_or_else(|| lost(run))
+        }
+        .boxed()
+    }
+
+    fn interject<'a>(
+        &'a self,
+        run: &'a str,
+        last: u64,
+        step: &'a Step,
+        standing: &'a Standing,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        async move {
+            may_interject(run, standing)?;
+            let steps = std::slice::from_ref(step);
+            let written = self.write(run, By::Other(last), steps, standing).await?;
+            Ok(written.is_some())
+        }
+        .boxed()
+    }
+
+    fn head<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunHead>, StoreError>> {
+        self.one(run).boxed()
+    }
+
+    fn read<'a>(
+        &'a self,
+        run: &'a str,
+        after: u64,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
+        self.steps(run, after, most).boxed()
+    }
+
+    fn list<'a>(
+        &'a self,
+        filter: &'a RunFilter,
+    ) -> BoxFuture<'a, Result<Vec<RunHead>, StoreError>> {
+        self.heads(filter).boxed()
+    }
+
+    fn abandoned(&self, most: usize) -> BoxFuture<'_, Result<Vec<Arc<str>>, StoreError>> {
+        async move { self.index().claimable(most).await }.boxed()
+    }
+
+    fn remove<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.forget(run).boxed()
+    }
+}

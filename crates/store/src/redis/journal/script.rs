@@ -1,0 +1,178 @@
+//! The scripts of a journal in Redis, and what they say of a run.
+
+use quillet_core::journal::State;
+use quillet_core::store::StoreError;
+use redis::Value;
+
+use super::super::fault::corrupt;
+use super::super::ring::Request;
+use super::super::script::{count, list, number, script, text};
+
+/// What the scripts on a run begin with: Redis' own time, for the clocks of replicas differ, and
+/// what is said of the run. KEYS are the run and its steps.
+const RUN: &str = "
+local run, steps, t = KEYS[1], KEYS[2], redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local function facts(code)
+  local it = redis.call('HMGET', run, 'last', 'epoch', 'free', 'state', 'scope', 'created')
+  return {code, it[1], it[2], it[3], it[4], it[5], it[6], now}
+end
+local function add(last, first)
+  for i = first, #ARGV do
+    last = last + 1
+    redis.call('XADD', steps, string.format('%.0f-0', last), 'at', now, 'step', ARGV[i])
+  end
+  redis.call('HSET', run, 'last', string.format('%.0f', last), 'updated', now)
+end
+";
+
+/// ARGV: head, scope, when it was accepted, lease, steps. Answers 0 if there is such a run.
+pub(super) const BEGIN: &str = "
+if redis.call('EXISTS', run) == 1 then return {0} end
+redis.call('DEL', steps)
+add(0, 5)
+redis.call('HSET', run, 'head', ARGV[1], 'scope', ARGV[2], 'created', ARGV[3], 'epoch', 1,
+  'state', 'running', 'waiting', '[]', 'free', now + ARGV[4])
+return facts(1)";
+
+/// ARGV: lease. Answers 0 if it may not be claimed.
+pub(super) const CLAIM: &str = "
+local free = redis.call('HGET', run, 'free')
+if not free or tonumber(free) > now then return {0} end
+redis.call('HINCRBY', run, 'epoch', 1)
+redis.call('HSET', run, 'state', 'running', 'free', now + ARGV[1])
+return facts(1)";
+
+/// ARGV: epoch, lease. Answers 0 if somebody else has it, or nobody; else when its lease was over
+/// until then.
+pub(super) const RENEW: &str = "
+local it = redis.call('HMGET', run, 'epoch', 'state', 'free')
+if it[1] ~= ARGV[1] or it[2] ~= 'running' then return {0} end
+redis.call('HSET', run, 'free', now + ARGV[2])
+return facts(it[3])";
+
+/// ARGV: `owner` or `other`, the epoch or the last step that the writer knows of, state, what the
+/// run waits for, most steps, time to keep it once it has ended, steps. Answers 0 to a writer who
+/// may not, 1 if the run stands as before, 2 if it does not, 3 for steps that are too many.
+pub(super) const WRITE: &str = "
+local it = redis.call('HMGET', run, 'last', 'epoch', 'state')
+if not it[1] then return {0} end
+local may = it[2] == ARGV[2] and it[3] == 'running'
+if ARGV[1] == 'other' then
+  may = it[1] == ARGV[2] and (it[3] == 'waiting' or it[3] == 'ready')
+end
+if not may then return {0} end
+local last, state = tonumber(it[1]), ARGV[3]
+if state ~= 'ended' and last + #ARGV - 6 > tonumber(ARGV[5]) then return facts(3) end
+add(last, 7)
+redis.call('HSET', run, 'waiting', ARGV[4])
+if state == it[3] then return facts(1) end
+redis.call('HSET', run, 'state', state)
+if state == 'ready' then
+  redis.call('HSET', run, 'free', now)
+else
+  redis.call('HDEL', run, 'free')
+end
+local answer = facts(2)
+if state == 'ended' then
+  redis.call('PEXPIRE', run, ARGV[6])
+  redis.call('PEXPIRE', steps, ARGV[6])
+end
+return answer";
+
+/// Answers 0 if there is no such run.
+pub(super) const LOOK: &str = "
+if redis.call('EXISTS', run) == 0 then return {0} end
+return facts(1)";
+
+/// Answers 0 if there is no such run, 2 if it has not ended.
+pub(super) const REMOVE: &str = "
+local state = redis.call('HGET', run, 'state')
+if not state then return {0} end
+if state ~= 'ended' then return facts(2) end
+local answer = facts(1)
+redis.call('DEL', run, steps)
+return answer";
+
+/// ARGV: the number after which, most steps, bytes after which it is enough. Answers whether these
+/// are all that were asked for, and number, time and text of each.
+pub(super) const READ: &str = "
+local found, bytes, at, most = {1}, 0, '(' .. ARGV[1] .. '-0', tonumber(ARGV[2])
+for i = 1, most do
+  local entry = redis.call('XRANGE', steps, at, '+', 'COUNT', 1)[1]
+  if not entry then return found end
+  found[#found + 1] = entry[1]
+  found[#found + 1] = entry[2][2]
+  found[#found + 1] = entry[2][4]
+  bytes = bytes + #entry[2][4]
+  if bytes >= tonumber(ARGV[3]) then
+    found[1] = 0
+    return found
+  end
+  at = '(' .. entry[1]
+end
+return found";
+
+/// The names of a run and of its steps, in one slot.
+#[derive(Clone, Debug)]
+pub(super) struct Names {
+    pub(super) run: String,
+    pub(super) steps: String,
+}
+
+impl Names {
+    pub(super) fn new(run: String) -> Self {
+        let steps = format!("{run}:steps");
+        Names { run, steps }
+    }
+
+    /// One of the scripts above.
+    pub(super) fn script(&self, text: &str, arguments: &[String]) -> Request {
+        script(&[RUN, text].concat(), &[&self.run, &self.steps], arguments)
+    }
+}
+
+/// What a script says of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    /// What became of the request, as its script says.
+    pub(super) code: i64,
+    pub(super) last: u64,
+    pub(super) epoch: u64,
+    /// When it may be claimed; one that waits or has ended may not.
+    pub(super) free: Option<u64>,
+    pub(super) state: State,
+    pub(super) scope: String,
+    pub(super) created: u64,
+    /// Redis' time.
+    pub(super) now: u64,
+}
+
+impl Facts {
+    /// What a reply says; `None` for 0.
+    pub(super) fn of(name: &str, reply: Value) -> Result<Option<Self>, StoreError> {
+        let reply = list(reply);
+        if reply.first().is_some_and(|code| number(code) == 0) {
+            return Ok(None);
+        }
+        let facts = Facts::read(reply);
+        facts
+            .map(Some)
+            .ok_or_else(|| corrupt(name, "it holds something that is no run"))
+    }
+
+    fn read(reply: Vec<Value>) -> Option<Self> {
+        let [code, last, epoch, free, state, scope, created, now] =
+            <[Value; 8]>::try_from(reply).ok()?;
+        Some(Facts {
+            code: number(&code),
+            last: count(&last),
+            epoch: count(&epoch),
+            free: (free != Value::Nil).then(|| count(&free)),
+            state: State::named(&text(state)?)?,
+            scope: text(scope)?,
+            created: count(&created),
+            now: count(&now),
+        })
+    }
+}

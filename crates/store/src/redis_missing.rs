@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use quillet_core::archive::Archive;
+use quillet_core::batch::Batches;
 use quillet_core::build::Missing;
 use quillet_core::rates::Rates;
 use quillet_core::runs::Runs;
@@ -47,5 +48,9 @@ pub(crate) fn runs(
 }
 
 pub(crate) fn rates(_: &RedisAddress, _: &StoreOptions) -> Result<Arc<dyn Rates>, StoreError> {
+    Err(REDIS.into())
+}
+
+pub(crate) fn batches(_: &RedisAddress, _: &StoreOptions) -> Result<Arc<dyn Batches>, StoreError> {
     Err(REDIS.into())
 }

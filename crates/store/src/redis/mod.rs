@@ -9,6 +9,7 @@
 //! time-outs of [`StoreOptions`], and a call while Redis is away fails at once.
 
 mod archive;
+mod batches;
 mod client;
 mod fault;
 mod history;
@@ -35,6 +36,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::archive::Archive;
+use quillet_core::batch::Batches;
 use quillet_core::history::History;
 use quillet_core::rates::Rates;
 use quillet_core::runs::Runs;
@@ -44,6 +46,7 @@ use redis::Value;
 use tokio::time::timeout;
 
 pub use archive::RedisArchive;
+pub use batches::RedisBatches;
 pub use layout::DEFAULT_PREFIX;
 pub use runs::RedisRuns;
 pub use sessions::RedisSessions;
@@ -86,6 +89,14 @@ pub(crate) fn archive(
 ) -> Result<Arc<dyn Archive>, StoreError> {
     let archive = RedisArchive::open(address, store, options.clone())?;
     Ok(Arc::new(archive))
+}
+
+/// As [`RedisBatches::open`].
+pub(crate) fn batches(
+    address: &RedisAddress,
+    store: &StoreOptions,
+) -> Result<Arc<dyn Batches>, StoreError> {
+    Ok(Arc::new(RedisBatches::open(address, store)?))
 }
 
 /// As [`RedisRuns::open`].

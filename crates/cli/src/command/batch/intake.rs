@@ -10,10 +10,11 @@ use quillet_core::clock;
 use quillet_server::LocalWork;
 use serde_json::{Map, Value, json};
 
-use super::WINDOW;
 use crate::failure::Failure;
 use crate::terminal;
 
+/// The time that a batch of one's own has.
+const WINDOW: (&str, u64) = ("30d", 30 * 86_400);
 const CHAT: &str = "/v1/chat/completions";
 /// Bytes of pieces that are written at once.
 const WRITTEN: usize = 1 << 20;

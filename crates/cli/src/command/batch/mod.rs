@@ -3,12 +3,12 @@
 //! The queue is a file beside the output, so that the same command goes on where it was killed. The
 //! output is written from it when all rows are done, in the order of the input.
 
+mod beside;
 mod intake;
 mod output;
 mod progress;
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,14 +22,13 @@ use quillet_server::{LocalWork, Services};
 use quillet_store::MemoryStore;
 use tokio::sync::Notify;
 
+use self::beside::Files;
 use self::intake::Intake;
 use self::progress::Progress;
 use crate::args::Batch;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The time that a batch of one's own has.
-const WINDOW: (&str, u64) = ("30d", 30 * 86_400);
 /// Nobody else works on the queue, so that what a killed process held need not be held for long.
 const LEASE: Duration = Duration::from_secs(3);
 /// How often it is looked at how far the batch is.
@@ -62,7 +61,11 @@ pub(crate) async fn run(args: &Batch, config: &Settings) -> Result<(), Failure> 
         ..host.services()
     };
     let work = LocalWork::new(services, batching.clone());
-    let id = intake.begin(&work, &batching).await?;
+    let begun = intake.begin(&work, &batching).await;
+    if begun.is_err() && is_new(&work, &batching).await {
+        files.forget_queue();
+    }
+    let id = begun?;
     let done = Notify::new();
     let progress = Progress::new(args.progress);
     let followed = async {
@@ -70,12 +73,8 @@ pub(crate) async fn run(args: &Batch, config: &Settings) -> Result<(), Failure> 
         done.notify_one();
         followed
     };
-    let working = async {
-        tokio::select! {
-            both = async { tokio::join!(followed, work.run(done.notified())) } => both.0,
-            () = host.watch() => std::future::pending().await,
-        }
-    };
+    // The store is not followed: all rows get the prompt that there was at the start.
+    let working = async { tokio::join!(followed, work.run(done.notified())).0 };
     let batch = tokio::select! {
         batch = working => batch?,
         _ = tokio::signal::ctrl_c() => {
@@ -87,6 +86,13 @@ pub(crate) async fn run(args: &Batch, config: &Settings) -> Result<(), Failure> 
     drop(progress);
     host.flush().await;
     end(args, &files, &batching, &batch).await
+}
+
+/// Whether nothing was begun in a queue, which is then of no use to anybody.
+async fn is_new(work: &LocalWork, batching: &Batching) -> bool {
+    let (_, owner) = work.new_file();
+    let begun = batching.store.batches(owner).await;
+    begun.is_ok_and(|begun| begun.is_empty())
 }
 
 /// Tells how far a batch is until its end.
@@ -133,7 +139,8 @@ async fn end(
         again => format!("; {again} may have been asked twice"),
     };
     if batch.failed == 0 {
-        terminal::note(&format!("{done} rows{again}"));
+        let rows = if done == 1 { "row" } else { "rows" };
+        terminal::note(&format!("{done} {rows}{again}"));
         return Ok(());
     }
     let errors = files.errors.display();
@@ -147,49 +154,4 @@ async fn end(
 async fn store(config: &Settings) -> Result<Arc<dyn Store>, Failure> {
     let store = parts::optional_store(config).await?;
     Ok(store.unwrap_or_else(|| Arc::new(MemoryStore::new())))
-}
-
-/// What lies beside the output.
-#[derive(Debug)]
-struct Files {
-    queue: PathBuf,
-    errors: PathBuf,
-}
-
-impl Files {
-    fn of(output: &Path) -> Self {
-        Files {
-            queue: beside(output, ".queue"),
-            errors: beside(output, ".errors"),
-        }
-    }
-
-    /// Held as long as this process works, however it ends.
-    fn lock(&self) -> Result<File, Failure> {
-        let path = beside(&self.queue, ".lock");
-        let wrong = |error: &dyn std::fmt::Display| {
-            Failure::Usage(format!("cannot write {}: {error}", path.display()))
-        };
-        let file = File::create(&path).map_err(|error| wrong(&error))?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(fs::TryLockError::WouldBlock) => Err(Failure::Usage(format!(
-                "another `quillet batch` works on {}: wait for its end, or name another file with -o",
-                self.queue.display()
-            ))),
-            Err(fs::TryLockError::Error(error)) => Err(wrong(&error)),
-        }
-    }
-
-    fn forget_queue(&self) {
-        for end in ["", "-wal", "-shm", ".lock"] {
-            let _ = fs::remove_file(beside(&self.queue, end));
-        }
-    }
-}
-
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    name.into()
 }

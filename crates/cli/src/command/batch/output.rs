@@ -6,7 +6,7 @@ use std::path::Path;
 
 use quillet_core::batch::Batching;
 
-use super::beside;
+use super::beside::beside;
 use crate::failure::Failure;
 
 /// Bytes that are read at once.

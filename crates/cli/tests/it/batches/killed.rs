@@ -58,7 +58,7 @@ fn a_batch_outlives_its_workers(store: &str) {
     for n in 0..count {
         assert!(done.contains_key(&format!("row-{n}")), "row-{n} is lost");
     }
-    let asked = provider.requests().len();
+    let asked = provider.asked();
     let again = batch["quillet"]["asked_again"].as_u64().unwrap() as usize;
     assert!(asked >= count, "{asked}");
     assert!(
@@ -111,7 +111,7 @@ fn a_worker_that_stops_gives_its_rows_back() {
     assert_eq!(batch["request_counts"], counts, "{batch}");
     assert_eq!(lines(&content(&second, &batch["output_file_id"])).len(), 40);
     // Rows that were under way came to their end.
-    assert_eq!(provider.requests().len(), 40);
+    assert_eq!(provider.asked(), 40);
     assert!(first.child.wait().unwrap().success());
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod batches;
 pub(crate) mod chat;
 mod error;
 pub(crate) mod files;
+mod kept;
 pub(crate) mod models;
 mod page;
 mod passed;

@@ -36,6 +36,8 @@ use crate::changes::Hub;
 const LOOKED_AT: u64 = 4096;
 /// Units that one script adds, so that others get their turn.
 const UNITS: usize = 2000;
+/// Longest lease, in milliseconds.
+const LEASE: u128 = 999_999_999;
 /// Seconds that a batch may be given at most.
 const LONGEST: u64 = 31 * 86_400;
 /// A batch that is on the list and not there was never begun, or is long gone.
@@ -291,7 +293,7 @@ impl RedisBatches {
         worker: &str,
         lease: Duration,
     ) -> Result<Option<Unit>, StoreError> {
-        let arguments = [worker.to_owned(), lease.as_millis().to_string()];
+        let arguments = [worker.to_owned(), milliseconds(lease)];
         let reply = list(self.over(CLAIM, id, &arguments).await?);
         let [unit, again] = reply.as_slice() else {
             return Ok(None);
@@ -330,6 +332,11 @@ impl RedisBatches {
         let reply = self.client.ask(script(REPORT, &keys, &arguments)).await?;
         Ok(text(reply).as_deref().and_then(Status::named))
     }
+}
+
+/// A lease as scripts take it, which is shorter than what they reckon with.
+fn milliseconds(lease: Duration) -> String {
+    lease.as_millis().min(LEASE).to_string()
 }
 
 fn request(command: &str, key: &str, arguments: &[&str]) -> Request {
@@ -467,7 +474,7 @@ impl Batches for RedisBatches {
         lease: Duration,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async move {
-            let mut arguments = vec![worker.to_owned(), lease.as_millis().to_string()];
+            let mut arguments = vec![worker.to_owned(), milliseconds(lease)];
             arguments.extend(units.iter().map(u64::to_string));
             self.over(RENEW, id, &arguments).await.map(|_| ())
         }

@@ -74,7 +74,8 @@ redis.call('EXPIREAT', KEYS[2], redis.call('HGET', KEYS[1], 'expires'))
 return 0";
 
 /// KEYS: state, units. ARGV: worker, lease in milliseconds. Answers nothing, or the id of the unit
-/// and whether it was held before. To look at the input is a unit of the state itself: none other
+/// and whether it was held before. A unit may be taken from its holder when it was idle for
+/// 1,000,000,000 ms; whoever takes one lacks its own lease to that. To look at the input is a unit of the state itself: none other
 /// is to be had until it was looked at.
 pub(super) const CLAIM: &str = "
 local status = redis.call('HGET', KEYS[1], 'status')
@@ -88,18 +89,22 @@ if status == 'validating' then
   return {'0-0', held and 1 or 0}
 end
 if status ~= 'in_progress' and status ~= 'expiring' then return false end
+local function hold(id, again)
+  redis.call('XCLAIM', KEYS[2], 'workers', ARGV[1], 0, id, 'IDLE', 1000000000 - ARGV[2], 'JUSTID')
+  return {id, again}
+end
 local from = '0-0'
 repeat
-  local lost = redis.pcall('XAUTOCLAIM', KEYS[2], 'workers', ARGV[1], ARGV[2], from, 'COUNT', 1,
+  local lost = redis.pcall('XAUTOCLAIM', KEYS[2], 'workers', ARGV[1], 1000000000, from, 'COUNT', 1,
     'JUSTID')
   if lost.err then return false end
-  if lost[2][1] then return {lost[2][1], 1} end
+  if lost[2][1] then return hold(lost[2][1], 1) end
   from = lost[1]
 until from == '0-0'
 local fresh = redis.call('XREADGROUP', 'GROUP', 'workers', ARGV[1], 'COUNT', 1,
   'STREAMS', KEYS[2], '>')
 if not fresh then return false end
-return {fresh[1][2][1][1], 0}";
+return hold(fresh[1][2][1][1], 0)";
 
 /// KEYS: state, units. ARGV: worker, lease in milliseconds, numbers of units. Those that somebody
 /// else has taken stay with that one.
@@ -116,7 +121,8 @@ for i = 3, #ARGV do
     local id = ARGV[i] .. '-0'
     local own = redis.pcall('XPENDING', KEYS[2], 'workers', id, id, 1, ARGV[1])
     if not own.err and #own > 0 then
-      redis.call('XCLAIM', KEYS[2], 'workers', ARGV[1], 0, id, 'JUSTID')
+      redis.call('XCLAIM', KEYS[2], 'workers', ARGV[1], 0, id, 'IDLE', 1000000000 - ARGV[2],
+        'JUSTID')
     end
   end
 end
@@ -186,6 +192,6 @@ end
 local id = ARGV[2] .. '-0'
 local own = redis.pcall('XPENDING', KEYS[2], 'workers', id, id, 1, ARGV[1])
 if not own.err and #own > 0 then
-  redis.call('XCLAIM', KEYS[2], 'workers', 'nobody', 0, id, 'IDLE', 864000000, 'JUSTID')
+  redis.call('XCLAIM', KEYS[2], 'workers', 'nobody', 0, id, 'IDLE', 1000000000, 'JUSTID')
 end
 return 0";

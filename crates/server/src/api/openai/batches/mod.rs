@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use self::shape::{BatchList, BatchObject};
-use super::files::{batching, own, stored};
+use super::kept::{batching, own, stored};
 use super::page::{self, Listed};
 use super::request;
 use super::schema::ErrorBody;
@@ -78,7 +78,7 @@ pub(crate) async fn create_batch(call: Call, request: Request) -> Result<Respons
         problem(ErrorCode::InvalidValue, message).about("completion_window")
     })?;
     let metadata = metadata(members.get("metadata"))?;
-    let file = own(&call, input).await?;
+    let file = own(&call, input, "input_file_id").await?;
     if file.purpose != "batch" {
         let message = format!(
             "input_file_id: the file is for {:?}, not for \"batch\"",

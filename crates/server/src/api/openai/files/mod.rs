@@ -9,16 +9,15 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::Response;
 use futures_util::stream;
 use quillet_core::ErrorCode;
-use quillet_core::batch::{Batching, FileInfo};
+use quillet_core::batch::FileInfo;
 use quillet_core::store::StoreError;
-use quillet_prompt::ServiceError;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::kept::{batching, own, stored};
 use super::page::{self, Listed};
 use super::schema::ErrorBody;
 use crate::api::{Id, json};
-use crate::app::App;
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 use crate::given::Params;
@@ -167,7 +166,7 @@ pub(crate) async fn list_files(
     (status = 404, body = ErrorBody, description = "No such file"),
 ))]
 pub(crate) async fn retrieve_file(call: Call, Id(id): Id) -> Result<Response, ApiError> {
-    json(&FileObject::of(own(&call, &id).await?))
+    json(&FileObject::of(own(&call, &id, "file_id").await?))
 }
 
 /// What is in a file.
@@ -176,7 +175,7 @@ pub(crate) async fn retrieve_file(call: Call, Id(id): Id) -> Result<Response, Ap
     (status = 404, body = ErrorBody, description = "No such file"),
 ))]
 pub(crate) async fn file_content(call: Call, Id(id): Id) -> Result<Response, ApiError> {
-    let file = own(&call, &id).await?;
+    let file = own(&call, &id, "file_id").await?;
     let store = batching(&call.app)?.store.clone();
     // Read as it is sent: a file may be larger than memory.
     let pages = stream::try_unfold(Some(1), move |from: Option<u64>| {
@@ -209,7 +208,7 @@ pub(crate) async fn file_content(call: Call, Id(id): Id) -> Result<Response, Api
     (status = 409, body = ErrorBody, description = "A batch reads from it"),
 ))]
 pub(crate) async fn delete_file(call: Call, Id(id): Id) -> Result<Response, ApiError> {
-    own(&call, &id).await?;
+    own(&call, &id, "file_id").await?;
     let store = &batching(&call.app)?.store;
     for active in store.active().await.map_err(stored)? {
         let batch = store.batch(&active).await.map_err(stored)?;
@@ -227,29 +226,4 @@ pub(crate) async fn delete_file(call: Call, Id(id): Id) -> Result<Response, ApiE
         object: "file",
         deleted: true,
     })
-}
-
-/// Where this server keeps batches.
-pub(super) fn batching(app: &App) -> Result<&Batching, ApiError> {
-    let message = "this server keeps no files and no batches";
-    let missing = || problem(ErrorCode::BatchConfiguration, message);
-    app.batching.as_ref().ok_or_else(missing)
-}
-
-/// A failure of the store.
-pub(super) fn stored(error: StoreError) -> ApiError {
-    ServiceError::Store(error).into()
-}
-
-/// A file of whoever asks; that of anybody else is not there.
-pub(super) async fn own(call: &Call, id: &str) -> Result<FileInfo, ApiError> {
-    let file = match page::is_id(id) {
-        true => batching(&call.app)?.store.file(id).await.map_err(stored)?,
-        false => None,
-    };
-    let who = call.who();
-    file.filter(|file| file.owner == who.scope())
-        .ok_or_else(|| {
-            problem(ErrorCode::FileNotFound, format!("there is no file {id:?}")).about("file_id")
-        })
 }

@@ -8,7 +8,7 @@ use multer::{Field, Multipart};
 use quillet_core::ErrorCode;
 use quillet_core::batch::{Batching, Cutter, FileInfo, Piece};
 
-use super::{batching, stored};
+use super::super::kept::{batching, stored};
 use crate::batch::{new_tag, seconds};
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;

@@ -182,7 +182,10 @@ mod tests {
 
     const CHAT: &str = "/v1/chat/completions";
 
-    fn found(text: &str, rows: u64) -> Result<(u64, Vec<u64>), Vec<(String, Option<u64>)>> {
+    /// Codes and lines of what is wrong.
+    type Findings = Vec<(String, Option<u64>)>;
+
+    fn found(text: &str, rows: u64) -> Result<(u64, Vec<u64>), Findings> {
         let options = BatchOptions {
             rows,
             ..BatchOptions::default()

@@ -119,8 +119,8 @@ impl Layout {
     pub(crate) fn file(&self, id: &str) -> FileNames {
         let rest = id.strip_prefix("file-").unwrap_or(id);
         let ends = ["-output", "-errors"].into_iter();
-        let ended = ends.filter_map(|end| Some((rest.strip_suffix(end)?, end)));
-        let (tag, end) = ended.last().unwrap_or((rest, ""));
+        let mut ended = ends.filter_map(|end| Some((rest.strip_suffix(end)?, end)));
+        let (tag, end) = ended.next().unwrap_or((rest, ""));
         let info = self.tagged("files", tag) + &end.replace('-', ":");
         FileNames {
             pieces: format!("{info}:pieces"),

@@ -182,13 +182,13 @@ impl Intake {
             Value::Object(members)
         } else {
             endpoint.get_or_insert_with(|| CHAT.to_owned());
-            self.rendered(number, members)?
+            self.rendered(number, &members)?
         };
         Ok(format!("{row}\n"))
     }
 
     /// The request for a row of variables.
-    fn rendered(&self, number: u64, variables: Map<String, Value>) -> Result<Value, String> {
+    fn rendered(&self, number: u64, variables: &Map<String, Value>) -> Result<Value, String> {
         match self.model.as_deref() {
             Some(model) if model.starts_with("prompt/") => Ok(json!({
                 "custom_id": format!("row-{number}"),

@@ -31,6 +31,20 @@ const SWEEP: Duration = Duration::from_secs(60);
 /// Bytes of the input that are looked at in one go.
 const LOOKED_AT: usize = 1 << 20;
 
+/// A unit that is renewed until this is dropped, even if what works on it panics: then others take
+/// it when its lease is over.
+struct Held<'a> {
+    hands: &'a Hands,
+    batch: &'a str,
+    unit: u64,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.hands.release(self.batch, self.unit);
+    }
+}
+
 /// Works on batches.
 #[derive(Debug)]
 pub(crate) struct Worker {
@@ -88,11 +102,16 @@ impl Worker {
     /// Looks again and again at how batches stand.
     async fn look_on(&self) {
         let mut swept: Option<Instant> = None;
+        let mut is_away = false;
         loop {
             let started = Instant::now();
-            if let Err(error) = self.look().await {
-                tracing::warn!(%error, "batches wait for their store");
+            let looked = self.look().await;
+            match &looked {
+                Err(error) if !is_away => tracing::warn!(%error, "batches wait for their store"),
+                Ok(()) if is_away => tracing::info!("the store of batches answers again"),
+                _ => {}
             }
+            is_away = looked.is_err();
             if swept.is_none_or(|at| at.elapsed() > SWEEP) {
                 swept = Some(Instant::now());
                 if let Err(error) = self.store().sweep(seconds()).await {
@@ -244,12 +263,17 @@ impl Worker {
         let worker = self.clone();
         self.units.spawn(async move {
             let (id, number) = (hand.order.id.as_str(), unit.number);
+            let held = Held {
+                hands: &worker.hands,
+                batch: id,
+                unit: number,
+            };
             let worked = tokio::select! {
                 worked = worker.work(&hand, unit) => worked,
                 () = hand.end.cancelled() => Ok(Worked::Ended),
                 () = worker.cut.cancelled() => Ok(Worked::Partly),
             };
-            worker.hands.release(id, number);
+            drop(held);
             match worked {
                 Ok(Worked::Whole | Worked::Ended) => return,
                 Ok(Worked::Partly) => {}

@@ -70,7 +70,7 @@ fn ended(server: &Running, id: &str, mut meanwhile: impl FnMut()) -> Value {
         {
             return batch;
         }
-        assert!(started.elapsed() < Duration::from_secs(300), "{batch}");
+        assert!(started.elapsed() < Duration::from_secs(900), "{batch}");
         meanwhile();
         std::thread::sleep(Duration::from_millis(20));
     }

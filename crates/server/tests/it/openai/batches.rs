@@ -1,8 +1,14 @@
 //! What is asked of files and batches beyond what the SDKs can say.
 
-use quillet_core::batch::BatchOptions;
+use std::time::Duration;
 
-use super::door::{open, open_limited};
+use quillet_core::batch::BatchOptions;
+use quillet_fake_provider::{Script, Wire};
+use quillet_host::definitions::{Grant, Rights};
+use quillet_server::{NamedToken, ServerConfig};
+use serde_json::json;
+
+use super::door::{open, open_limited, open_with};
 use crate::client;
 
 const FORM: &str = "multipart/form-data; boundary=b";
@@ -132,4 +138,64 @@ async fn ids_that_are_none_are_not_looked_for() {
             answer.body
         );
     }
+}
+
+/// A row may do what the key that began its batch may, and no more.
+#[tokio::test]
+async fn rows_have_the_rights_of_their_key() {
+    let grant = Grant::parse("render review").unwrap();
+    let config = ServerConfig {
+        named_tokens: vec![NamedToken {
+            name: "reviewer".into(),
+            secret: "right".into(),
+            rights: Rights::of(vec![grant]),
+        }],
+        ..ServerConfig::default()
+    };
+    let door = open_with(Script::default(), Wire::OpenAiChat, config).await;
+    let row = |model: &str| {
+        let body = json!({"model": model, "variables": {"repo": "q"}, "messages": []});
+        let row = json!({"custom_id": model, "method": "POST", "url": "/v1/chat/completions", "body": body});
+        format!("{row}\n")
+    };
+    let rows = row("prompt/review") + &row("prompt/placed") + &row("agent/plain");
+    let bearer = ("authorization", "Bearer right");
+    let body = form(&[("purpose", "batch"), ("file", &rows)]);
+    let heads = [bearer, ("content-type", FORM)];
+    let file = client::request(door.address, "POST", "/v1/files", &heads, &body).await;
+    let file = file.json()["id"].as_str().unwrap().to_owned();
+    let asked = json!({"input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "1h"});
+    let begun = client::request(
+        door.address,
+        "POST",
+        "/v1/batches",
+        &[bearer],
+        &asked.to_string(),
+    );
+    let path = format!("/v1/batches/{}", begun.await.json()["id"].as_str().unwrap());
+    let batch = loop {
+        let batch = client::request(door.address, "GET", &path, &[bearer], "")
+            .await
+            .json();
+        if batch["status"] == "completed" {
+            break batch;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!(
+        batch["request_counts"],
+        json!({"total": 3, "completed": 1, "failed": 2}),
+        "{batch}"
+    );
+    let path = format!(
+        "/v1/files/{}/content",
+        batch["error_file_id"].as_str().unwrap()
+    );
+    let failed = client::request(door.address, "GET", &path, &[bearer], "").await;
+    assert_eq!(
+        failed.body.matches("\"status_code\":403").count(),
+        2,
+        "{}",
+        failed.body
+    );
 }

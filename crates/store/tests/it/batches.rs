@@ -316,6 +316,18 @@ async fn in_redis() {
     }
 }
 
+/// The rights that docs/stores.md names, beside `+ping`, which every connection needs.
+#[tokio::test]
+async fn in_redis_with_few_rights() {
+    let redis = RedisServer::start();
+    let rights = "ACL SETUSER few on >pw ~shenma:* +ping +eval +get +set +zadd +zrem +zrange \
+        +zrevrange +zscore +zremrangebyscore +@hash +@stream +unlink +expireat +time";
+    let rights: Vec<&str> = rights.split_whitespace().collect();
+    assert_eq!(redis.cli(&rights), "OK");
+    let address = redis.url().replace("//", "//few:pw@");
+    all(&opened(&address).await, &opened(&address).await).await;
+}
+
 #[tokio::test]
 async fn in_a_cluster() {
     let cluster = Cluster::start();

@@ -82,6 +82,41 @@ fn over_sqlite() {
     a_batch_outlives_its_workers("sqlite:store.db");
 }
 
+/// Redis is killed, and comes back with what it has written down: the batch goes on.
+#[test]
+fn over_a_redis_that_goes_away() {
+    let mut redis = RedisServer::start_with(&["--appendonly", "yes", "--appendfsync", "always"]);
+    let turn = Turn::text(["Hello"]).delay(Duration::from_millis(50));
+    let provider = FakeProvider::start(Script::turns([turn]));
+    let place = Place::new();
+    let mut around = reach(&provider);
+    around.push(("QUILLET_BATCH_CONCURRENCY", "8".to_owned()));
+    around.push(("QUILLET_LOG", "off".to_owned()));
+    let url = redis.url();
+    let args = ["--store", &url, "--model", "gpt-4o"];
+    let server = Running::start_with(&place, &args, &borrowed(&around));
+    let text: String = (0..300)
+        .map(|n| row(&format!("row-{n}"), "gpt-4o"))
+        .collect();
+    let id = begin(&server, &text);
+    while batch(&server, &id)["request_counts"]["completed"] == 0 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    redis.kill();
+    std::thread::sleep(Duration::from_secs(2));
+    redis.restart();
+    while !server.request("GET", "/v1/batches", "").contains("200 OK") {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let batch = ended(&server, &id, || {});
+    let counts = json!({"total": 300, "completed": 300, "failed": 0});
+    assert_eq!(batch["request_counts"], counts, "{batch}");
+    assert_eq!(
+        lines(&content(&server, &batch["output_file_id"])).len(),
+        300
+    );
+}
+
 /// Whoever is told to end gives its rows back: nobody waits for its lease, which is long here.
 #[test]
 fn a_worker_that_stops_gives_its_rows_back() {

@@ -29,7 +29,7 @@ fn a_batch_outlives_its_workers(store: &str) {
     let args = ["--store", store];
     let start = || Running::start_with(&place, &args, &borrowed(&around));
     let first = start();
-    let mut others = vec![start(), start()];
+    let mut others = [start(), start()];
     let count = rows();
     let text: String = (0..count)
         .map(|n| row(&format!("row-{n}"), "gpt-4o"))

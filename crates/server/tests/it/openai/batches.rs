@@ -165,14 +165,9 @@ async fn rows_have_the_rights_of_their_key() {
     let file = client::request(door.address, "POST", "/v1/files", &heads, &body).await;
     let file = file.json()["id"].as_str().unwrap().to_owned();
     let asked = json!({"input_file_id": file, "endpoint": "/v1/chat/completions", "completion_window": "1h"});
-    let begun = client::request(
-        door.address,
-        "POST",
-        "/v1/batches",
-        &[bearer],
-        &asked.to_string(),
-    );
-    let path = format!("/v1/batches/{}", begun.await.json()["id"].as_str().unwrap());
+    let asked = asked.to_string();
+    let begun = client::request(door.address, "POST", "/v1/batches", &[bearer], &asked).await;
+    let path = format!("/v1/batches/{}", begun.json()["id"].as_str().unwrap());
     let batch = loop {
         let batch = client::request(door.address, "GET", &path, &[bearer], "")
             .await

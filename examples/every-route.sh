@@ -83,6 +83,19 @@ call -d '{"variables": {"name": "Ada"}}' "$base/api/chat/prompts/greet.script"
 call -N -d '{"variables": {"name": "Ada"}, "stream": true}' "$base/api/chat/prompts/greet.script"
 call -d '{"model": "prompt/greet.script", "messages": [{"role": "user", "content": "Ada"}]}' "$base/v1/chat/completions"
 
+printf '{"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "mock", "messages": [{"role": "user", "content": "Hi"}]}}\n' >"$work/rows.jsonl"
+call -F purpose=batch -F "file=@$work/rows.jsonl" "$base/v1/files"
+file=$(curl -sS "$base/v1/files" | sed 's/.*"first_id":"\([^"]*\)".*/\1/')
+call "$base/v1/files/$file"
+call "$base/v1/files/$file/content"
+call -d "{\"input_file_id\": \"$file\", \"endpoint\": \"/v1/chat/completions\", \"completion_window\": \"24h\"}" "$base/v1/batches"
+sleep 1
+call "$base/v1/batches"
+batch=$(curl -sS "$base/v1/batches" | sed 's/.*"first_id":"\([^"]*\)".*/\1/')
+call "$base/v1/batches/$batch"
+call -X POST "$base/v1/batches/$batch/cancel"
+call -X DELETE "$base/v1/files/$file"
+
 sqlite3 "$work/shop.db" "CREATE TABLE customers (id integer PRIMARY KEY, name text, city text);
   INSERT INTO customers VALUES (1, 'Ann', 'Oslo'), (2, 'Bob', 'Rome'), (3, 'Cai', 'Oslo');"
 dbs="$base/api/v1/dbs"

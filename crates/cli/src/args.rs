@@ -1,5 +1,6 @@
 //! The command line.
 
+mod batch;
 mod history;
 mod script;
 mod sql;
@@ -12,6 +13,7 @@ use clap_complete::Shell;
 use quillet::settings::keys::Provider;
 use quillet::settings::{self, Flags, Setting};
 
+pub(crate) use batch::Batch;
 pub(crate) use history::{
     Collect, Diff, Export, Label, Labels, Log, Promote, Pull, Push, Remove, Rollback, Show,
     Versions, Why,
@@ -41,6 +43,7 @@ const GLOBAL: &str = "Global options";
   quillet render greeting.tmpl -D name=Ada     fill in a template
   quillet run support.prompty -m gpt-6-sol     send a prompt to a model
   quillet run hello.ai.yaml                    run a script
+  quillet batch names.jsonl -m prompt/hello -o out.jsonl   one answer for each line
   quillet test scripts/                        run the tests beside scripts
   quillet check prompts/                       find what is wrong with templates
   quillet convert old.j2 --to go               write it in another format
@@ -89,6 +92,8 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Run a script, or send a prompt file or a stored prompt to its model.
     Run(Box<Run>),
+    /// Send a prompt to its model for every line of a file; started again, it goes on.
+    Batch(Box<Batch>),
     /// Run the tests of scripts and prompts.
     Test(Box<Test>),
     /// Format scripts.
@@ -653,6 +658,7 @@ impl Cli {
                 run.with.flags(&mut flags);
                 raw(&mut flags, run.raw);
             }
+            Command::Batch(batch) => batch.flags(&mut flags),
             Command::Sql(sql) => sql.flags(&mut flags),
             Command::Test(test) => test.with.flags(&mut flags),
             _ => {}
@@ -714,6 +720,7 @@ impl Command {
             Command::Ask(ask) => Some(&ask.talk.store),
             Command::Chat(chat) => Some(&chat.talk.store),
             Command::Models(models) => Some(&models.store),
+            Command::Batch(batch) => Some(&batch.store),
             Command::Agent(stored)
             | Command::Prompt(stored)
             | Command::Tool(stored)

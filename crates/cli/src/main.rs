@@ -94,7 +94,9 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     log(&config, &cli.command);
     // A server wants every core; anything else is done before threads are up.
     let mut builder = match &cli.command {
-        Command::Serve(_) | Command::Lsp(_) => tokio::runtime::Builder::new_multi_thread(),
+        Command::Serve(_) | Command::Lsp(_) | Command::Batch(_) => {
+            tokio::runtime::Builder::new_multi_thread()
+        }
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = builder.enable_all().build();
@@ -121,6 +123,7 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
         Command::Chat(args) => return command::chat::run(args, config).await,
         Command::Run(args) => return command::run::run(args, config).await,
         Command::Runs(args) => return command::runs::run(args, config).await,
+        Command::Batch(args) => return command::batch::run(args, config).await,
         Command::Sql(args) => return command::sql::run(args, config).await,
         _ => {}
     }
@@ -152,6 +155,7 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
             | Command::Chat(_)
             | Command::Run(_)
             | Command::Runs(_)
+            | Command::Batch(_)
             | Command::Sql(_)
             | Command::Config(_)
             | Command::JsWorker

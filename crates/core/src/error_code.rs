@@ -375,6 +375,36 @@ errors! {
     /// There is no response of that id.
     ResponseNotFound "response_not_found" 404 _ no "ask for one that was stored";
 }
+"batches.md#errors" {
+    /// There is no file of that id, or it is somebody else's.
+    FileNotFound "file_not_found" 404 _ no "name one of `GET /v1/files`";
+    /// A file is larger than files may be.
+    FileTooLarge "file_too_large" 413 _ no "send several files, or raise batch.file_bytes";
+    /// A line of a file is longer than lines may be.
+    LineTooLong "line_too_long" 413 Usage no "shorten the line that the message names, or raise batch.line_bytes";
+    /// A batch that is not done yet reads from this file.
+    FileInUse "file_in_use" 409 _ again "cancel the batch, or wait for its end";
+    /// There is no batch of that id, or it is somebody else's.
+    BatchNotFound "batch_not_found" 404 _ no "name one of `GET /v1/batches`";
+    /// The batch has come to its end.
+    BatchEnded "batch_ended" 409 _ no "read its files; nothing is left to cancel";
+    /// This server keeps no batches.
+    BatchConfiguration "batch.configuration" 503 _ no "serve with `quillet serve`";
+    /// A line of the input is no JSON object of a request.
+    BatchLine "invalid_json_line" _ Usage no "write one JSON object on each line";
+    /// Two lines of the input have the same `custom_id`.
+    BatchDuplicate "duplicate_custom_id" _ Usage no "give each line a `custom_id` of its own";
+    /// A line of the input is for another path than its batch.
+    BatchUrl "mismatched_url" _ Usage no "set `url` to the endpoint of the batch";
+    /// A line of the input lacks something, or has it in another form.
+    BatchMember "invalid_request_line" _ Usage no "mend what `param` names";
+    /// The input has no lines.
+    BatchEmpty "empty_file" _ Usage no "write one request on each line";
+    /// The input has more lines than batches may have.
+    BatchRows "too_many_rows" _ Usage no "make several batches, or raise batch.rows";
+    /// The time of a batch was over before this row was asked.
+    BatchExpired "batch_expired" _ _ again "make a batch of the rows that are left, or give it more time";
+}
 "scripts/service.md#bounds-and-rights" {
     /// The text is no script, or names something that is not there.
     ScriptInvalid "script.invalid" 400 Template no "mend the script at `line` and `column`";

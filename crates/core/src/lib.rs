@@ -16,6 +16,7 @@
 
 pub mod address;
 pub mod archive;
+pub mod batch;
 pub mod build;
 pub mod chat;
 pub mod clock;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use quillet_core::batch::Batching;
 use quillet_core::store::Health;
 use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
@@ -32,6 +33,8 @@ pub(crate) struct App {
     pub(crate) agents: Option<Arc<AgentService>>,
     /// Databases, if they are set up.
     pub(crate) databases: Option<DatabaseTools>,
+    /// Files and batches, if they are kept.
+    pub(crate) batching: Option<Batching>,
     /// Traces that can be read, if any are kept.
     pub(crate) traces: Option<Arc<dyn TraceReader>>,
     /// Other names of prompts.
@@ -80,6 +83,7 @@ impl App {
             agents: services.agents,
             model_rates: services.rates,
             databases,
+            batching: services.batches,
             traces: services.traces,
             metrics,
             openapi: OnceLock::new(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
+use std::net::Ipv4Addr;
 use std::sync::{Arc, LazyLock};
 
 use axum::http::HeaderMap;
@@ -80,6 +81,18 @@ impl Auth {
             (None, Some(address)) => Who::at(&address.to_string()),
             (None, None) => Who::at(""),
         }
+    }
+
+    /// The client of whom something was left behind, while it may still call.
+    pub(crate) fn client_of(&self, scope: &str) -> Option<Client> {
+        let here = Ipv4Addr::LOCALHOST.into();
+        if self.tokens.is_empty() {
+            let anyone = Client::new(Caller::Anyone, here);
+            return (self.who(anyone).scope() == scope).then_some(anyone);
+        }
+        let of = |token: &Known| Who::key(token.secret.expose_secret()).scope() == scope;
+        let number = self.tokens.iter().position(of)?;
+        Some(Client::new(Caller::Token(number), here))
     }
 
     fn token(&self, client: Client) -> Option<&Known> {

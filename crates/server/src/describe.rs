@@ -22,7 +22,7 @@ const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 /// ends first.
 fn example(path: &str) -> Option<Value> {
     let named = json!({"variables": {"name": "Ada"}});
-    let ends: [(&str, Value); 21] = [
+    let ends: [(&str, Value); 22] = [
         ("/render/prompts/{id}", named.clone()),
         ("/prompts/{id}/render", named.clone()),
         ("/chat/prompts/{id}", named.clone()),
@@ -65,6 +65,11 @@ fn example(path: &str) -> Option<Value> {
         (
             "/v1/responses",
             json!({"model": "prompt/hello", "input": "Hello"}),
+        ),
+        (
+            "/v1/batches",
+            json!({"input_file_id": "file-0123456789abcdef", "endpoint": "/v1/chat/completions",
+                "completion_window": "24h"}),
         ),
         (
             "/mcp",

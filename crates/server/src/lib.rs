@@ -30,6 +30,7 @@ mod aliases;
 mod api;
 mod app;
 mod auth;
+mod batch;
 mod browser;
 mod config;
 mod connection;
@@ -60,6 +61,7 @@ mod sql;
 #[path = "sql_missing.rs"]
 mod sql;
 
+pub use batch::LocalWork;
 pub use config::{NamedToken, Rate, ServerConfig};
 pub use server::{Server, ServerError};
 pub use services::Services;

@@ -108,6 +108,12 @@ impl Metrics {
         self.routes.get(route).map_or("", |route| &route.name)
     }
 
+    /// The place of a route by method and path.
+    pub(crate) fn place_of(&self, name: &str) -> usize {
+        let place = self.routes.iter().position(|route| route.name == name);
+        place.unwrap_or(usize::MAX)
+    }
+
     /// Counts one answer. A route of `usize::MAX` means that none took it.
     pub(crate) fn answered(&self, route: usize, status: u16, time: Duration) {
         self.routes

@@ -118,6 +118,15 @@ const OPENAI: &[Row] = &[
     (ANY_RENDER, || routes!(openai::responses::create_response)),
     (ANY_RENDER, || routes!(openai::responses::retrieve_response)),
     (ANY_RENDER, || routes!(openai::responses::delete_response)),
+    (ANY_RENDER, || routes!(openai::files::upload_file)),
+    (ANY_RENDER, || routes!(openai::files::list_files)),
+    (ANY_RENDER, || routes!(openai::files::retrieve_file)),
+    (ANY_RENDER, || routes!(openai::files::file_content)),
+    (ANY_RENDER, || routes!(openai::files::delete_file)),
+    (ANY_RENDER, || routes!(openai::batches::create_batch)),
+    (ANY_RENDER, || routes!(openai::batches::retrieve_batch)),
+    (ANY_RENDER, || routes!(openai::batches::list_batches)),
+    (ANY_RENDER, || routes!(openai::batches::cancel_batch)),
 ];
 
 /// The routes that probes written for Chat Shell look for.

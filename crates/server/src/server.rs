@@ -10,11 +10,13 @@ use std::time::Duration;
 use quillet_core::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::api::response;
 use crate::app::App;
+use crate::batch::Worker;
 use crate::config::ServerConfig;
 use crate::connection::Stops;
 use crate::direct::Entry;
@@ -148,11 +150,12 @@ impl Server {
         let agents = port.app.agents.clone();
         let watching = agents.map(|agents| tokio::spawn(response::watch(agents)));
         let _watching = watching.map(AbortOnDropHandle::new);
+        let mut batches = port.work_on_batches();
         tokio::select! {
             never = port.accept(&listener) => match never {},
             () = shutdown => {}
         }
-        port.drain(&listener).await
+        port.drain(&listener, &mut batches).await
     }
 }
 
@@ -200,7 +203,7 @@ impl Port {
 
     /// Lets answers finish, and goes on accepting meanwhile, so that probes see
     /// why and clients get a reason and not a refused connection.
-    async fn drain(self, listener: &TcpListener) -> usize {
+    async fn drain(self, listener: &TcpListener, batches: &mut Option<JoinHandle<()>>) -> usize {
         self.app.stop();
         self.stop.cancel();
         self.connections.close();
@@ -208,7 +211,7 @@ impl Port {
         tokio::select! {
             biased;
             // First, so that a server at rest ends with nothing cut off even without time to drain.
-            () = self.work_done() => return 0,
+            () = self.work_done(batches) => return 0,
             () = tokio::time::sleep(self.app.config.drain_time) => {}
             never = self.accept(listener) => match never {},
         }
@@ -216,17 +219,37 @@ impl Port {
         tracing::warn!(connections = cut, "cut off at the limit on drain_time");
         self.cut.cancel();
         self.connections.wait().await;
+        ended(batches).await;
         cut
+    }
+
+    /// Rows of batches, in a task of their own.
+    fn work_on_batches(&self) -> Option<JoinHandle<()>> {
+        let batching = self.app.batching.clone()?;
+        if !batching.options.work {
+            return None;
+        }
+        let worker = Worker::new(self.app.clone(), batching, self.cut.child_token());
+        Some(tokio::spawn(worker.run(self.stop.child_token())))
     }
 }
 
 impl Port {
-    /// Ready when all connections have ended, and what agents still had to do.
-    async fn work_done(&self) {
+    /// Ready when all connections have ended, what agents still had to do, and rows of batches.
+    async fn work_done(&self, batches: &mut Option<JoinHandle<()>>) {
         self.connections.wait().await;
+        ended(batches).await;
         if let Some(agents) = &self.app.agents {
             agents.finish().await;
         }
+    }
+}
+
+/// Ready when a task has ended, however.
+async fn ended(task: &mut Option<JoinHandle<()>>) {
+    if let Some(running) = task {
+        let _ = running.await;
+        *task = None;
     }
 }
 

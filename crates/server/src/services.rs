@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quillet_core::batch::Batching;
 use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::{DefinitionOptions, Definitions};
@@ -24,6 +25,8 @@ pub struct Services {
     pub traces: Option<Arc<dyn TraceReader>>,
     /// How often models are asked at most, for `/metrics`, if that is limited.
     pub rates: Option<Arc<RateLimits>>,
+    /// Files and batches behind `/v1/files` and `/v1/batches`, if they are kept.
+    pub batches: Option<Batching>,
 }
 
 impl From<Arc<PromptService>> for Services {
@@ -35,6 +38,7 @@ impl From<Arc<PromptService>> for Services {
             databases: None,
             traces: None,
             rates: None,
+            batches: None,
         }
     }
 }

@@ -24,6 +24,7 @@
 
 pub mod address;
 mod archive;
+mod batches;
 mod changes;
 mod demo;
 mod folder;
@@ -48,19 +49,22 @@ mod words;
 
 pub use address::Address;
 pub use archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
+pub use batches::SqliteBatches;
 pub use folder::{FolderStore, entry_of_file, folders};
 pub use ids::MAX_ID_BYTES;
 pub use journal::{JournalOptions, SqliteJournal};
 pub use knowledge::{Imported, KnowledgeOptions, SqliteKnowledge};
 pub use memory::MemoryStore;
 pub use open::{
-    open, open_archive, open_journal, open_knowledge, open_rates, open_runs, open_sessions,
-    open_traces,
+    open, open_archive, open_batches, open_journal, open_knowledge, open_rates, open_runs,
+    open_sessions, open_traces,
 };
 pub use options::StoreOptions;
 pub use rates::MemoryRates;
 #[cfg(feature = "redis")]
-pub use redis::{DEFAULT_PREFIX, RedisArchive, RedisJournal, RedisRuns, RedisSessions, RedisStore};
+pub use redis::{
+    DEFAULT_PREFIX, RedisArchive, RedisBatches, RedisJournal, RedisRuns, RedisSessions, RedisStore,
+};
 pub use runs::{MemoryRuns, RunOptions};
 pub use sessions::{MemorySessions, SessionOptions, SqliteSessions};
 pub use sqlite::SqliteStore;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use quillet_core::archive::Archive;
+use quillet_core::batch::Batches;
 use quillet_core::journal::Journal;
 use quillet_core::knowledge::Embedder;
 use quillet_core::rates::Rates;
@@ -12,6 +13,7 @@ use quillet_core::session::Sessions;
 use quillet_core::store::{Store, StoreError};
 
 use crate::archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
+use crate::batches::SqliteBatches;
 use crate::folder::FolderStore;
 use crate::journal::{JournalOptions, SqliteJournal};
 use crate::knowledge::{KnowledgeOptions, SqliteKnowledge};
@@ -134,6 +136,25 @@ pub fn open_rates(address: &str, store: &StoreOptions) -> Result<Arc<dyn Rates>,
     match address.parse::<Address>()? {
         Address::Redis(address) => redis::rates(&address, store),
         _ => Ok(Arc::new(MemoryRates::new())),
+    }
+}
+
+/// Opens files and batches, at an address of the same forms. A folder keeps none: they are in memory
+/// then.
+///
+/// # Errors
+/// As [`open`].
+pub async fn open_batches(
+    address: &str,
+    store: &StoreOptions,
+) -> Result<Arc<dyn Batches>, StoreError> {
+    match address.parse::<Address>()? {
+        Address::Memory | Address::Demo | Address::Folder(_) => {
+            let memory = SqliteBatches::open(Path::new(":memory:"));
+            Ok(Arc::new(memory.await?))
+        }
+        Address::Sqlite(path) => Ok(Arc::new(SqliteBatches::open(&path).await?)),
+        Address::Redis(address) => redis::batches(&address, store),
     }
 }
 

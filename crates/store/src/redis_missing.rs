@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use quillet_core::archive::Archive;
+use quillet_core::batch::Batches;
 use quillet_core::build::Missing;
 use quillet_core::journal::Journal;
 use quillet_core::rates::Rates;
@@ -56,5 +57,9 @@ pub(crate) fn journal(
 }
 
 pub(crate) fn rates(_: &RedisAddress, _: &StoreOptions) -> Result<Arc<dyn Rates>, StoreError> {
+    Err(REDIS.into())
+}
+
+pub(crate) fn batches(_: &RedisAddress, _: &StoreOptions) -> Result<Arc<dyn Batches>, StoreError> {
     Err(REDIS.into())
 }

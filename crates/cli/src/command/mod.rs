@@ -1,6 +1,7 @@
 //! One module for each command.
 
 pub(crate) mod ask;
+pub(crate) mod batch;
 pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod convert;

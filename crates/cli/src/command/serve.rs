@@ -10,7 +10,7 @@ use quillet::parts::{self, serving};
 use quillet::settings::{self, Settings};
 use quillet_core::store::{Kind, Store};
 use quillet_prompt::PromptService;
-use quillet_server::Server;
+use quillet_server::{Server, Services};
 use quillet_store::MemoryStore;
 
 use crate::agent_file;
@@ -27,7 +27,11 @@ pub(crate) async fn run(args: &Serve, config: &Settings) -> Result<(), Failure> 
     let host = Host::over(config, store.clone(), args.demo).await?;
     host.agents().greet_servers();
     tell_idle_names(config, store.as_ref(), host.prompts()).await;
-    let server = Server::bind(server_config, host.services()).await;
+    let services = Services {
+        batches: Some(parts::batches::open(config).await?),
+        ..host.services()
+    };
+    let server = Server::bind(server_config, services).await;
     let server = server.map_err(|error| match error {
         quillet_server::ServerError::Bind { .. } => {
             Failure::Other(format!("{error}; pass --listen ADDRESS:PORT"))

@@ -7,6 +7,7 @@ mod agents;
 mod ask;
 mod bad_errors;
 mod basics;
+mod batches;
 mod beside;
 mod chat;
 mod check;

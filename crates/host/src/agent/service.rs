@@ -59,6 +59,12 @@ impl Who {
         }
     }
 
+    /// Whose it is what this client leaves behind; the same for all who need no key.
+    #[must_use]
+    pub fn scope(&self) -> &str {
+        &self.scope
+    }
+
     /// Id of the answer to a request: the same for the same request id, so that either finds the run.
     #[must_use]
     pub fn response_id(&self, request: &str) -> String {

@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 
+use quillet_core::batch::BatchOptions;
 use quillet_host::agent::AgentOptions;
 use quillet_host::definitions::DefinitionOptions;
 use quillet_host::script::ScriptOptions;
@@ -16,8 +17,8 @@ use quillet_store::{RunOptions, StoreOptions};
 use quillet_template::{CompileLimits, Limits};
 
 use super::{
-    agents, compile_limits, databases, definition_options, http_options, limits, patience, scripts,
-    serving, store_options, timeouts,
+    agents, batches, compile_limits, databases, definition_options, http_options, limits, patience,
+    scripts, serving, store_options, timeouts,
 };
 use crate::error::Error;
 use crate::settings::{ALL, Form, Setting, Settings};
@@ -47,6 +48,7 @@ fn made(settings: &Settings) -> Result<String, Error> {
             patience(settings),
         ),
         (agents::options(settings), agents::run_options(settings)),
+        batches::options(settings),
         (
             (limits(settings), compile_limits(settings)),
             scripts::limits(settings),
@@ -68,6 +70,7 @@ fn of_the_code() -> String {
             Variables::PATIENCE,
         ),
         (AgentOptions::default(), RunOptions::default()),
+        BatchOptions::default(),
         (
             (Limits::default(), CompileLimits::default()),
             host::Limits::default(),

@@ -2,6 +2,7 @@
 //! below this one agents, scripts, databases, traces. [`Host`](crate::Host) has them all.
 
 pub mod agents;
+pub mod batches;
 #[cfg(feature = "sql")]
 pub mod databases;
 #[cfg(not(feature = "sql"))]

@@ -139,6 +139,15 @@ settings! {
     AGENT_APPROVAL_S = "agent.approval_s", Integer, [], "604800";
     AGENT_BODY_BYTES = "agent.body_bytes", Integer, [], "33554432";
     AGENT_SHOWN_TOOLS = "agent.shown_tools", Texts, ["CHAT_SHELL_TOOL_DISPLAY_WHITELIST"], "read,write,upload,exec";
+    BATCH_STORE = "batch.store", Text, ["QUILLET_BATCHES"], "";
+    BATCH_WORK = "batch.work", Bool, ["QUILLET_BATCH_WORK"], "true";
+    BATCH_CONCURRENCY = "batch.concurrency", Integer, ["QUILLET_BATCH_CONCURRENCY"], "32";
+    BATCH_LEASE_MS = "batch.lease_ms", Integer, ["QUILLET_BATCH_LEASE_MS"], "30000";
+    BATCH_RETRIES = "batch.retries", Integer, [], "5";
+    BATCH_ROWS = "batch.rows", Integer, [], "1000000";
+    BATCH_FILE_BYTES = "batch.file_bytes", Integer, [], "536870912";
+    BATCH_LINE_BYTES = "batch.line_bytes", Integer, [], "4194304";
+    BATCH_KEEP_MS = "batch.keep_ms", Integer, [], "2592000000";
     OTLP_ENDPOINT = "otlp.endpoint", Text, ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"], "";
     OTLP_HEADERS = "otlp.headers", SecretTable, ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"], "";
     OTLP_SERVICE = "otlp.service_name", Text, ["OTEL_SERVICE_NAME"], "quillet";

@@ -114,6 +114,37 @@ impl Layout {
         format!("{}{group}", self.prefix)
     }
 
+    /// The names of a file of a batch, `file-<tag>`, `file-<tag>-output` or `file-<tag>-errors`:
+    /// what belongs to a tag lies in one slot.
+    pub(crate) fn file(&self, id: &str) -> FileNames {
+        let rest = id.strip_prefix("file-").unwrap_or(id);
+        let ends = ["-output", "-errors"].into_iter();
+        let mut ended = ends.filter_map(|end| Some((rest.strip_suffix(end)?, end)));
+        let (tag, end) = ended.next().unwrap_or((rest, ""));
+        let info = self.tagged("files", tag) + &end.replace('-', ":");
+        FileNames {
+            pieces: format!("{info}:pieces"),
+            info,
+        }
+    }
+
+    /// The names of a batch, `batch_<tag>`.
+    pub(crate) fn batch(&self, id: &str) -> BatchNames {
+        let tag = id.strip_prefix("batch_").unwrap_or(id);
+        let state = self.tagged("batches", tag);
+        BatchNames {
+            units: format!("{state}:units"),
+            state,
+            output: self.file(&format!("file-{tag}-output")).pieces,
+            errors: self.file(&format!("file-{tag}-errors")).pieces,
+        }
+    }
+
+    /// The name of the list of what somebody owns: `files`, `batches`.
+    pub(crate) fn owned(&self, owner: &str, what: &str) -> String {
+        self.tagged("owners", owner) + ":" + what
+    }
+
     /// The kind and key of a whole name; `None` for a name that is not ours,
     /// not UTF-8, or ends with its prefix.
     pub(crate) fn parse(&self, name: &[u8]) -> Option<(Kind, Key)> {
@@ -141,6 +172,28 @@ impl Layout {
         let rest = name.strip_prefix(self.prefix.as_str())?;
         self.owner(rest.strip_prefix(HISTORY)?.strip_prefix(':')?)
     }
+}
+
+/// The names of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileNames {
+    /// What is known of it.
+    pub(crate) info: String,
+    /// Its pieces.
+    pub(crate) pieces: String,
+}
+
+/// The names of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BatchNames {
+    /// How it stands.
+    pub(crate) state: String,
+    /// Its units that are not done.
+    pub(crate) units: String,
+    /// The pieces of what was answered.
+    pub(crate) output: String,
+    /// The pieces of what was not.
+    pub(crate) errors: String,
 }
 
 /// The names of a definition and of what belongs to it.

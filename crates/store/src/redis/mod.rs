@@ -9,6 +9,7 @@
 //! time-outs of [`StoreOptions`], and a call while Redis is away fails at once.
 
 mod archive;
+mod batches;
 mod client;
 mod fault;
 mod history;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::archive::Archive;
+use quillet_core::batch::Batches;
 use quillet_core::history::History;
 use quillet_core::journal::Journal;
 use quillet_core::rates::Rates;
@@ -46,6 +48,7 @@ use redis::Value;
 use tokio::time::timeout;
 
 pub use archive::RedisArchive;
+pub use batches::RedisBatches;
 pub use journal::RedisJournal;
 pub use layout::DEFAULT_PREFIX;
 pub use runs::RedisRuns;
@@ -89,6 +92,14 @@ pub(crate) fn archive(
 ) -> Result<Arc<dyn Archive>, StoreError> {
     let archive = RedisArchive::open(address, store, options.clone())?;
     Ok(Arc::new(archive))
+}
+
+/// As [`RedisBatches::open`].
+pub(crate) fn batches(
+    address: &RedisAddress,
+    store: &StoreOptions,
+) -> Result<Arc<dyn Batches>, StoreError> {
+    Ok(Arc::new(RedisBatches::open(address, store)?))
 }
 
 /// As [`RedisRuns::open`].

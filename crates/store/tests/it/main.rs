@@ -4,6 +4,7 @@
 
 mod archive;
 mod archive_equal;
+mod batches;
 mod contract;
 mod demo;
 mod folder;

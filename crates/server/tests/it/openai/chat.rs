@@ -542,7 +542,7 @@ async fn routes_that_only_openai_has_answer_in_its_shape() {
         "/v1/embeddings",
         "/v1/completions",
         "/v1/moderations",
-        "/v1/files",
+        "/v1/images/generations",
         "/v1/audio/speech",
         "/v1/chat/complete",
     ] {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use quillet_agent::Window;
+use quillet_core::batch::{BatchOptions, Batching};
 use quillet_core::chat::{Bytes4, ChatModel, ModelError};
 use quillet_core::store::Kind;
 use quillet_fake_provider::{FakeProvider, Script, Wire};
@@ -12,7 +13,7 @@ use quillet_llm::RetryPolicy;
 use quillet_llm::models::{ModelSettings, Models, VendorSettings};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_server::{Server, ServerConfig, Services};
-use quillet_store::{MemoryRuns, MemorySessions, RunOptions, SessionOptions};
+use quillet_store::{MemoryRuns, MemorySessions, RunOptions, SessionOptions, StoreOptions};
 use quillet_template::TemplateFactory;
 use quillet_test_support::EchoTools;
 use quillet_test_support::TestStore;
@@ -99,7 +100,17 @@ pub(super) async fn open() -> Door {
     open_with(Script::default(), Wire::OpenAiChat, ServerConfig::default()).await
 }
 
+/// The same with bounds on batches.
+pub(super) async fn open_limited(batches: BatchOptions) -> Door {
+    let config = ServerConfig::default();
+    open_all(Script::default(), Wire::OpenAiChat, config, batches).await
+}
+
 pub(super) async fn open_with(script: Script, wire: Wire, config: ServerConfig) -> Door {
+    open_all(script, wire, config, BatchOptions::default()).await
+}
+
+async fn open_all(script: Script, wire: Wire, config: ServerConfig, batches: BatchOptions) -> Door {
     let provider = FakeProvider::start(script);
     let models = Arc::new(models(&provider, wire));
     let store = TestStore::new(ENTRIES);
@@ -137,6 +148,12 @@ pub(super) async fn open_with(script: Script, wire: Wire, config: ServerConfig) 
     };
     let services = Services {
         agents: Some(agents),
+        batches: Some(Batching {
+            store: quillet_store::open_batches("memory:", &StoreOptions::default())
+                .await
+                .unwrap(),
+            options: batches,
+        }),
         ..Services::from(prompts)
     };
     let server = Server::bind(config, services).await;

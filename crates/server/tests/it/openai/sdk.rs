@@ -27,6 +27,7 @@ fn installed() -> PathBuf {
 /// Models whose names begin with `fake-` say themselves what they answer.
 fn answer(asked: &Asked) -> Turn {
     match asked.model.as_str() {
+        "slow" => Turn::text(["later"]).delay(Duration::from_secs(60)),
         "scripted-json" => Turn::text(["{\"city\": \"Paris\", ", "\"people\": 2}"]),
         _ => Turn::text([asked.json()["messages"].to_string()]),
     }
@@ -65,6 +66,16 @@ async fn ask(door: &Door, program: &Path, script: &str) {
     );
     assert!(output.status.success(), "{told}\n{failed}");
     assert!(told.contains("ok leaves"), "{told}");
+}
+
+#[tokio::test]
+async fn the_python_sdk_runs_batches_unchanged() {
+    let config = ServerConfig {
+        tokens: vec!["right".into(), "other".into()],
+        ..ServerConfig::default()
+    };
+    let door = open_with(Script::function(answer), Wire::OpenAiChat, config).await;
+    ask(&door, &installed().join("venv/bin/python"), "batches.py").await;
 }
 
 #[tokio::test]

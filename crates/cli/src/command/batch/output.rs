@@ -1,0 +1,33 @@
+//! Writing a file out of the queue.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use quillet_core::batch::Batching;
+
+use super::beside::beside;
+use crate::failure::Failure;
+
+/// Bytes that are read at once.
+const READ: usize = 1 << 20;
+
+/// Writes a file of the queue. It is there whole or not at all.
+pub(super) async fn write(batching: &Batching, id: &str, path: &Path) -> Result<(), Failure> {
+    let part = beside(path, ".part");
+    let wrong = |error| Failure::Other(format!("cannot write {}: {error}", path.display()));
+    let mut out = BufWriter::new(File::create(&part).map_err(wrong)?);
+    let mut from = Some(1);
+    while let Some(number) = from {
+        let page = batching.store.pieces(id, number, READ).await?;
+        for piece in &page.pieces {
+            out.write_all(&piece.bytes).map_err(wrong)?;
+        }
+        from = page.next;
+    }
+    let file = out
+        .into_inner()
+        .map_err(|error| wrong(error.into_error()))?;
+    file.sync_all().map_err(wrong)?;
+    fs::rename(&part, path).map_err(wrong)
+}

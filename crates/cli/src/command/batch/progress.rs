@@ -1,0 +1,66 @@
+//! How far a batch is, on standard error: a line that is drawn over, or one now and then.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use quillet_core::batch::{Batch, Status};
+
+use crate::bar::Bar;
+use crate::terminal::{self, Stream};
+
+/// Between two lines where nobody looks at a terminal.
+const PAUSE: Duration = Duration::from_secs(2);
+
+#[derive(Debug)]
+pub(super) struct Progress {
+    bar: Bar,
+    /// Whether lines are written.
+    lines: bool,
+    told: Mutex<Told>,
+}
+
+#[derive(Debug)]
+struct Told {
+    at: Instant,
+    done: u64,
+}
+
+impl Progress {
+    pub(super) fn new(wanted: bool) -> Self {
+        Progress {
+            bar: Bar::new(),
+            lines: wanted && !Stream::Err.is_terminal(),
+            told: Mutex::new(Told {
+                at: Instant::now(),
+                done: 0,
+            }),
+        }
+    }
+
+    pub(super) fn tell(&self, batch: &Batch) {
+        let done = batch.completed + batch.failed;
+        let failed = match batch.failed {
+            0 => String::new(),
+            failed => format!(", {failed} failed"),
+        };
+        self.bar.tell(done, batch.total, &format!("rows{failed}"));
+        if !self.lines {
+            return;
+        }
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let time = told.at.elapsed();
+        if time < PAUSE && !batch.status.is_final() {
+            return;
+        }
+        if batch.status == Status::Validating {
+            terminal::note("looking at the file");
+        } else {
+            let rate = done.saturating_sub(told.done) as f64 / time.as_secs_f64().max(0.001);
+            terminal::note(&format!("{done}/{} rows{failed}, {rate:.0}/s", batch.total));
+        }
+        *told = Told {
+            at: Instant::now(),
+            done,
+        };
+    }
+}

@@ -1,0 +1,216 @@
+//! Processes that are killed while they work on rows: none is lost, none is there twice, and what was
+//! asked again is counted.
+
+use std::time::{Duration, Instant};
+
+use quillet_fake_provider::{FakeProvider, Fault, Refusal, Script, Turn};
+use quillet_test_support::RedisServer;
+use serde_json::json;
+
+use super::{batch, begin, content, ended, lines, row};
+use crate::Place;
+use crate::ask::{borrowed, reach};
+use crate::serve::Running;
+
+/// `TRIALS_ROWS` says how many, of a long trial.
+fn rows() -> usize {
+    let said = std::env::var("TRIALS_ROWS").ok();
+    said.and_then(|text| text.parse().ok()).unwrap_or(10_000)
+}
+
+/// Some that work, of which all but the first are killed in turn, one each second.
+fn a_batch_outlives_its_workers(store: &str) {
+    let provider = FakeProvider::start(Script::turns([Turn::text(["Hello"])]));
+    let place = Place::new();
+    let mut around = reach(&provider);
+    around.push(("QUILLET_BATCH_LEASE_MS", "1000".to_owned()));
+    around.push(("QUILLET_MODEL", "gpt-4o".to_owned()));
+    around.push(("QUILLET_LOG", "error".to_owned()));
+    let args = ["--store", store];
+    let start = || Running::start_with(&place, &args, &borrowed(&around));
+    let first = start();
+    let mut others = [start(), start()];
+    let count = rows();
+    let text: String = (0..count)
+        .map(|n| row(&format!("row-{n}"), "gpt-4o"))
+        .collect();
+    let id = begin(&first, &text);
+    let (mut killed, mut last, mut turn) = (0, Instant::now(), 0);
+    let batch = ended(&first, &id, || {
+        if last.elapsed() < Duration::from_secs(1) {
+            return;
+        }
+        last = Instant::now();
+        let other = &mut others[turn % 2];
+        other.child.kill().unwrap();
+        other.child.wait().unwrap();
+        *other = start();
+        killed += 1;
+        turn += 1;
+    });
+    assert_eq!(batch["status"], "completed", "{batch}");
+    let counts = json!({"total": count, "completed": count, "failed": 0});
+    assert_eq!(batch["request_counts"], counts, "{batch}");
+    assert!(batch["error_file_id"].is_null(), "{batch}");
+    assert!(killed > 0, "nobody was killed");
+    let done = lines(&content(&first, &batch["output_file_id"]));
+    assert_eq!(done.len(), count);
+    for n in 0..count {
+        assert!(done.contains_key(&format!("row-{n}")), "row-{n} is lost");
+    }
+    let asked = provider.asked();
+    let again = batch["quillet"]["asked_again"].as_u64().unwrap() as usize;
+    assert!(asked >= count, "{asked}");
+    assert!(
+        asked - count <= again,
+        "{asked} asked, {again} of them again"
+    );
+    println!(
+        "{count} rows, {killed} killed, {} asked twice, {again} handed out again",
+        asked - count
+    );
+}
+
+#[test]
+fn over_redis() {
+    let redis = RedisServer::start();
+    a_batch_outlives_its_workers(&redis.url());
+}
+
+#[test]
+fn over_sqlite() {
+    a_batch_outlives_its_workers("sqlite:store.db");
+}
+
+/// Redis is killed, and comes back with what it has written down: the batch goes on.
+#[test]
+fn over_a_redis_that_goes_away() {
+    let mut redis = RedisServer::start_with(&["--appendonly", "yes", "--appendfsync", "always"]);
+    let turn = Turn::text(["Hello"]).delay(Duration::from_millis(50));
+    let provider = FakeProvider::start(Script::turns([turn]));
+    let place = Place::new();
+    let mut around = reach(&provider);
+    around.push(("QUILLET_BATCH_CONCURRENCY", "8".to_owned()));
+    around.push(("QUILLET_LOG", "off".to_owned()));
+    let url = redis.url();
+    let args = ["--store", &url, "--model", "gpt-4o"];
+    let server = Running::start_with(&place, &args, &borrowed(&around));
+    let text: String = (0..300)
+        .map(|n| row(&format!("row-{n}"), "gpt-4o"))
+        .collect();
+    let id = begin(&server, &text);
+    while batch(&server, &id)["request_counts"]["completed"] == 0 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    redis.kill();
+    std::thread::sleep(Duration::from_secs(2));
+    redis.restart();
+    while !server.request("GET", "/v1/batches", "").contains("200 OK") {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let batch = ended(&server, &id, || {});
+    let counts = json!({"total": 300, "completed": 300, "failed": 0});
+    assert_eq!(batch["request_counts"], counts, "{batch}");
+    assert_eq!(
+        lines(&content(&server, &batch["output_file_id"])).len(),
+        300
+    );
+}
+
+/// Whoever is told to end gives its rows back: nobody waits for its lease, which is long here.
+#[test]
+fn a_worker_that_stops_gives_its_rows_back() {
+    let slow = Turn::text(["Hello"]).delay(Duration::from_millis(400));
+    let provider = FakeProvider::start(Script::turns([slow]));
+    let place = Place::new();
+    let mut around = reach(&provider);
+    around.push(("QUILLET_BATCH_LEASE_MS", "600000".to_owned()));
+    around.push(("QUILLET_BATCH_CONCURRENCY", "4".to_owned()));
+    let args = ["--store", "sqlite:store.db", "--model", "gpt-4o"];
+    let mut first = Running::start_with(&place, &args, &borrowed(&around));
+    let text: String = (0..40)
+        .map(|n| row(&format!("row-{n}"), "gpt-4o"))
+        .collect();
+    let id = begin(&first, &text);
+    while batch(&first, &id)["request_counts"]["completed"] == 0 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = first.child.id().to_string();
+    let told = std::process::Command::new("kill")
+        .args(["-TERM", &pid])
+        .status();
+    assert!(told.unwrap().success());
+    let second = Running::start_with(&place, &args, &borrowed(&around));
+    let batch = ended(&second, &id, || {});
+    let counts = json!({"total": 40, "completed": 40, "failed": 0});
+    assert_eq!(batch["request_counts"], counts, "{batch}");
+    assert_eq!(lines(&content(&second, &batch["output_file_id"])).len(), 40);
+    // Rows that were under way came to their end.
+    assert_eq!(provider.asked(), 40);
+    assert!(first.child.wait().unwrap().success());
+}
+
+/// A row that is told to wait waits; one whose provider fails for good goes to the errors.
+#[test]
+fn rows_that_are_told_to_wait_do_not_fail() {
+    let wait = || {
+        Turn::failing(Fault::Refuse(Refusal::RateLimited(Some(
+            Duration::from_secs(1),
+        ))))
+    };
+    let turns = [
+        wait(),
+        wait(),
+        wait(),
+        wait(),
+        wait(),
+        wait(),
+        wait(),
+        wait(),
+        Turn::text(["Hello"]),
+    ];
+    let provider = FakeProvider::start(Script::turns(turns));
+    let place = Place::new();
+    let around = reach(&provider);
+    let args = ["--store", "sqlite:store.db", "--model", "gpt-4o"];
+    let server = Running::start_with(&place, &args, &borrowed(&around));
+    let id = begin(&server, &(row("a", "gpt-4o") + &row("b", "prompt/nobody")));
+    let batch = ended(&server, &id, || {});
+    let counts = json!({"total": 2, "completed": 1, "failed": 1});
+    assert_eq!(batch["request_counts"], counts, "{batch}");
+    let failed = content(&server, &batch["error_file_id"]);
+    assert!(
+        lines(&failed)["b"]["response"]["status_code"] == 404,
+        "{failed}"
+    );
+}
+
+/// The time of a batch ends while its rows wait: each of them says so.
+#[test]
+fn rows_that_are_not_asked_in_time_say_so() {
+    let hour = Duration::from_secs(3600);
+    let busy = Turn::failing(Fault::Refuse(Refusal::RateLimited(Some(hour))));
+    let provider = FakeProvider::start(Script::turns([busy]));
+    let place = Place::new();
+    let around = reach(&provider);
+    let args = ["--store", "sqlite:store.db", "--model", "gpt-4o"];
+    let server = Running::start_with(&place, &args, &borrowed(&around));
+    let text: String = (0..100)
+        .map(|n| row(&format!("row-{n}"), "gpt-4o"))
+        .collect();
+    let file = super::upload(&server, &text);
+    let asked = json!({"input_file_id": file, "endpoint": "/v1/chat/completions",
+        "completion_window": "2s"});
+    let begun = super::body(&server.request("POST", "/v1/batches", &asked.to_string()));
+    let batch = ended(&server, begun["id"].as_str().unwrap(), || {});
+    assert_eq!(batch["status"], "expired", "{batch}");
+    let counts = json!({"total": 100, "completed": 0, "failed": 100});
+    assert_eq!(batch["request_counts"], counts, "{batch}");
+    assert!(
+        batch["expired_at"].is_u64() && batch["output_file_id"].is_null(),
+        "{batch}"
+    );
+    let failed = lines(&content(&server, &batch["error_file_id"]));
+    assert_eq!(failed["row-7"]["error"]["code"], "batch_expired");
+    assert!(failed["row-7"]["response"].is_null());
+}

@@ -1,0 +1,171 @@
+//! Cutting a file into pieces of whole lines, while it comes in.
+
+use std::mem;
+
+use memchr::memchr;
+
+use super::Piece;
+
+/// Most lines of a piece, which is what one worker takes at once: few enough that a small batch is
+/// shared by several, many enough that a large one is not a queue of single rows.
+const LINES: u64 = 16;
+/// A piece of so many bytes takes no more lines.
+const BYTES: usize = 64 << 10;
+
+/// Lines that are becoming pieces.
+#[derive(Debug)]
+pub struct Cutter {
+    most: usize,
+    /// Number of the first line that is held.
+    first: u64,
+    /// Whole lines that are held.
+    lines: u64,
+    /// Where the last of them ends.
+    whole: usize,
+    held: Vec<u8>,
+    bytes: u64,
+}
+
+/// A line that is longer than lines may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LongLine {
+    /// Its number, from 1.
+    pub line: u64,
+}
+
+impl Cutter {
+    /// For lines of at most so many bytes.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Cutter {
+            most,
+            first: 1,
+            lines: 0,
+            whole: 0,
+            held: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Bytes that came in until now.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes what comes in next, and puts the pieces that are whole now behind others.
+    ///
+    /// # Errors
+    /// A line is too long.
+    pub fn add(&mut self, mut coming: &[u8], pieces: &mut Vec<Piece>) -> Result<(), LongLine> {
+        self.bytes += coming.len() as u64;
+        while let Some(end) = memchr(b'\n', coming) {
+            let (line, rest) = coming.split_at(end + 1);
+            self.held.extend_from_slice(line);
+            self.check()?;
+            self.lines += 1;
+            self.whole = self.held.len();
+            coming = rest;
+            if self.lines >= LINES || self.whole >= BYTES {
+                pieces.push(self.piece());
+            }
+        }
+        self.held.extend_from_slice(coming);
+        self.check()
+    }
+
+    /// What is left at the end.
+    #[must_use]
+    pub fn end(mut self) -> Option<Piece> {
+        (!self.held.is_empty()).then(|| self.piece())
+    }
+
+    fn check(&self) -> Result<(), LongLine> {
+        let line = self.first + self.lines;
+        if self.held.len() - self.whole > self.most {
+            return Err(LongLine { line });
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self) -> Piece {
+        let piece = Piece {
+            number: self.first,
+            bytes: mem::take(&mut self.held),
+        };
+        self.first += self.lines;
+        (self.lines, self.whole) = (0, 0);
+        piece
+    }
+}
+
+/// The lines of a piece with their numbers, without blank ones and without their ends.
+pub fn lines(piece: &Piece) -> impl Iterator<Item = (u64, &[u8])> {
+    let numbered = (piece.number..).zip(piece.bytes.split(|byte| *byte == b'\n'));
+    numbered.filter_map(|(number, line)| {
+        let mark: &[u8] = b"\xef\xbb\xbf";
+        let line = match line.strip_prefix(mark) {
+            // Some programs begin a file with a mark that it is UTF-8.
+            Some(rest) if number == 1 => rest,
+            _ => line,
+        };
+        let line = line.trim_ascii();
+        (!line.is_empty()).then_some((number, line))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(text: &[u8], step: usize) -> Vec<Piece> {
+        let (mut cutter, mut pieces) = (Cutter::new(100), Vec::new());
+        for some in text.chunks(step) {
+            cutter.add(some, &mut pieces).unwrap();
+        }
+        assert_eq!(cutter.bytes(), text.len() as u64);
+        pieces.extend(cutter.end());
+        pieces
+    }
+
+    #[test]
+    fn pieces_are_whole_lines_however_they_come_in() {
+        let mut text = String::new();
+        for n in 1..=40 {
+            text += &format!("line {n}\n");
+            if n % 10 == 0 {
+                text += "\r\n";
+            }
+        }
+        text += "without an end";
+        for step in [1, 3, 7, 1000] {
+            let pieces = cut(text.as_bytes(), step);
+            let numbers: Vec<u64> = pieces.iter().map(|piece| piece.number).collect();
+            assert_eq!(numbers, [1, 17, 33]);
+            let whole: Vec<u8> = pieces.iter().flat_map(|p| p.bytes.clone()).collect();
+            assert_eq!(whole, text.as_bytes());
+            let all: Vec<(u64, &[u8])> = pieces.iter().flat_map(lines).collect();
+            assert_eq!(all.len(), 41);
+            assert_eq!(all[10], (12, &b"line 11"[..]));
+            assert_eq!(all[40], (45, &b"without an end"[..]));
+        }
+        assert!(cut(b"", 1).is_empty());
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_named() {
+        let (mut cutter, mut pieces) = (Cutter::new(4), Vec::new());
+        cutter.add(b"abc\n\nabc", &mut pieces).unwrap();
+        assert_eq!(cutter.add(b"de", &mut pieces), Err(LongLine { line: 3 }));
+    }
+
+    #[test]
+    fn the_mark_of_utf_8_is_no_part_of_the_first_line() {
+        let piece = Piece {
+            number: 1,
+            bytes: b"\xef\xbb\xbf{}\n\xef\xbb\xbf{}\n".to_vec(),
+        };
+        let all: Vec<(u64, &[u8])> = lines(&piece).collect();
+        assert_eq!(all, [(1, &b"{}"[..]), (2, &b"\xef\xbb\xbf{}"[..])]);
+    }
+}

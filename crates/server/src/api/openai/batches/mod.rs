@@ -1,0 +1,220 @@
+//! `/v1/batches`: many requests in one file, answered when there is room.
+
+mod shape;
+
+use axum::extract::Request;
+use axum::response::Response;
+use quillet_core::ErrorCode;
+use quillet_core::batch::{Batch, Status, Step};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use self::shape::{BatchList, BatchObject};
+use super::kept::{batching, own, stored};
+use super::page::{self, Listed};
+use super::request;
+use super::schema::ErrorBody;
+use crate::api::{Id, json};
+use crate::batch::{ENDPOINTS, order, seconds, window};
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+use crate::given::Params;
+
+/// OpenAI's bounds on what an owner may want to find again.
+const PAIRS: usize = 16;
+const NAME: usize = 64;
+const TEXT: usize = 512;
+
+/// What a batch is made of.
+#[derive(Debug, Deserialize, ToSchema)]
+#[allow(dead_code)]
+pub(crate) struct NewBatch {
+    /// The file of requests, uploaded with the purpose `batch`.
+    input_file_id: String,
+    /// `/v1/chat/completions` or `/v1/responses`.
+    endpoint: String,
+    /// The time that it has: `24h`, or another number of `m`, `h` or `d` up to 30 days.
+    completion_window: String,
+    /// Up to 16 names with texts.
+    metadata: Option<std::collections::BTreeMap<String, String>>,
+}
+
+/// Which batches.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhichBatches {
+    /// Those behind the batch of this id.
+    after: Option<String>,
+    /// How many at most: 1 to 100.
+    limit: Option<usize>,
+}
+
+/// Begins a batch over a file of requests. Each goes to whoever its `model` names, as it would by
+/// itself, with the rights of the key that began the batch.
+#[utoipa::path(post, path = "/batches", tag = "openai", request_body = NewBatch, responses(
+    (status = 200, body = BatchObject),
+    (status = 400, body = ErrorBody),
+    (status = 404, body = ErrorBody, description = "No such file"),
+))]
+pub(crate) async fn create_batch(call: Call, request: Request) -> Result<Response, ApiError> {
+    let body = request::json(&call, request.into_body()).await?;
+    let Value::Object(members) = body else {
+        let message = "the body has to be an object";
+        return Err(problem(ErrorCode::InvalidType, message));
+    };
+    let input = text(&members, "input_file_id")?;
+    let endpoint = text(&members, "endpoint")?;
+    if !ENDPOINTS.contains(&endpoint) {
+        let message = format!(
+            "endpoint: {endpoint:?} takes no batches here, only {}",
+            ENDPOINTS.join(" and ")
+        );
+        return Err(problem(ErrorCode::InvalidValue, message).about("endpoint"));
+    }
+    let words = text(&members, "completion_window")?;
+    let time = window(words).ok_or_else(|| {
+        let message = format!("completion_window: {words:?} is no time such as \"24h\"");
+        problem(ErrorCode::InvalidValue, message).about("completion_window")
+    })?;
+    let metadata = metadata(members.get("metadata"))?;
+    let file = own(&call, input, "input_file_id").await?;
+    if file.purpose != "batch" {
+        let message = format!(
+            "input_file_id: the file is for {:?}, not for \"batch\"",
+            file.purpose
+        );
+        return Err(problem(ErrorCode::InvalidValue, message).about("input_file_id"));
+    }
+    let batching = batching(&call.app)?;
+    let order = order(
+        &file.owner,
+        (input, endpoint),
+        (words, time),
+        metadata,
+        &batching.options,
+    );
+    if file.expires < order.expires {
+        let message = "input_file_id: the file goes before the time of the batch is over: upload it again, or give the batch less time";
+        return Err(problem(ErrorCode::InvalidValue, message).about("input_file_id"));
+    }
+    batching.store.begin(&order).await.map_err(stored)?;
+    json(&BatchObject::of(find(&call, &order.id).await?))
+}
+
+/// A batch, and how far it is.
+#[utoipa::path(get, path = "/batches/{id}", tag = "openai", params(("id" = String, Path)), responses(
+    (status = 200, body = BatchObject),
+    (status = 404, body = ErrorBody, description = "No such batch"),
+))]
+pub(crate) async fn retrieve_batch(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+    json(&BatchObject::of(find(&call, &id).await?))
+}
+
+/// The batches of whoever asks, newest first.
+#[utoipa::path(get, path = "/batches", tag = "openai", params(WhichBatches), responses(
+    (status = 200, body = BatchList),
+    (status = 400, body = ErrorBody),
+))]
+pub(crate) async fn list_batches(
+    call: Call,
+    Params(which): Params<WhichBatches>,
+) -> Result<Response, ApiError> {
+    let store = &batching(&call.app)?.store;
+    let ids = store.batches(call.who().scope()).await.map_err(stored)?;
+    let listed = Listed {
+        after: which.after.as_deref(),
+        limit: page::limit(which.limit, 100)?,
+    };
+    let (ids, has_more) = listed.of(ids, |id| id);
+    let mut batches = Vec::new();
+    for id in &ids {
+        let batch = store.batch(id).await.map_err(stored)?;
+        batches.extend(batch.map(BatchObject::of));
+    }
+    json(&BatchList::of(batches, has_more))
+}
+
+/// Ends a batch. What was answered until then can be read.
+#[utoipa::path(post, path = "/batches/{id}/cancel", tag = "openai", params(("id" = String, Path)), responses(
+    (status = 200, body = BatchObject),
+    (status = 404, body = ErrorBody, description = "No such batch"),
+    (status = 409, body = ErrorBody, description = "It has come to its end"),
+))]
+pub(crate) async fn cancel_batch(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+    find(&call, &id).await?;
+    const UNDER_WAY: &[Status] = &[
+        Status::Validating,
+        Status::InProgress,
+        Status::Expiring,
+        Status::Finalizing,
+    ];
+    let step = Step::new(UNDER_WAY, Status::Cancelling, seconds());
+    let store = &batching(&call.app)?.store;
+    let taken = store.step(&id, &step).await.map_err(stored)?;
+    let batch = find(&call, &id).await?;
+    let is_cancelled = matches!(batch.status, Status::Cancelling | Status::Cancelled);
+    if !taken && !is_cancelled {
+        let message = format!("the batch {id} is {} already", batch.status.word());
+        return Err(problem(ErrorCode::BatchEnded, message));
+    }
+    json(&BatchObject::of(batch))
+}
+
+/// A batch of whoever asks; that of anybody else is not there.
+async fn find(call: &Call, id: &str) -> Result<Batch, ApiError> {
+    let batch = match page::is_id(id) {
+        true => batching(&call.app)?.store.batch(id).await.map_err(stored)?,
+        false => None,
+    };
+    let who = call.who();
+    batch
+        .filter(|batch| batch.order.owner == who.scope())
+        .ok_or_else(|| {
+            problem(
+                ErrorCode::BatchNotFound,
+                format!("there is no batch {id:?}"),
+            )
+            .about("batch_id")
+        })
+}
+
+fn text<'a>(members: &'a Map<String, Value>, name: &str) -> Result<&'a str, ApiError> {
+    match members.get(name) {
+        Some(Value::String(text)) => Ok(text),
+        None | Some(Value::Null) => {
+            let message = format!("{name}: it is missing");
+            Err(problem(ErrorCode::InvalidValue, message).about(name))
+        }
+        Some(_) => {
+            let message = format!("{name}: it has to be a text");
+            Err(problem(ErrorCode::InvalidType, message).about(name))
+        }
+    }
+}
+
+fn metadata(value: Option<&Value>) -> Result<Option<Map<String, Value>>, ApiError> {
+    let refused = |message: String| {
+        Err(problem(ErrorCode::InvalidValue, format!("metadata: {message}")).about("metadata"))
+    };
+    let pairs = match value {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Object(pairs)) => pairs,
+        Some(_) => return refused("it has to be an object of texts".to_owned()),
+    };
+    if pairs.len() > PAIRS {
+        return refused(format!("it has more than {PAIRS} names"));
+    }
+    for (name, value) in pairs {
+        let fits = name.chars().count() <= NAME
+            && value
+                .as_str()
+                .is_some_and(|text| text.chars().count() <= TEXT);
+        if !fits {
+            return refused(format!(
+                "{name:?} has to be a text of up to {TEXT} characters, its name of up to {NAME}"
+            ));
+        }
+    }
+    Ok(Some(pairs.clone()))
+}

@@ -1,0 +1,229 @@
+//! `/v1/files`: what batches read and write.
+
+mod upload;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::HeaderValue;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::response::Response;
+use futures_util::stream;
+use quillet_core::ErrorCode;
+use quillet_core::batch::FileInfo;
+use quillet_core::store::StoreError;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::kept::{batching, own, stored};
+use super::page::{self, Listed};
+use super::schema::ErrorBody;
+use crate::api::{Id, json};
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+use crate::given::Params;
+
+/// Bytes that are read of a file at once.
+const READ: usize = 256 << 10;
+
+/// A file.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = File)]
+pub(crate) struct FileObject {
+    /// Its id: `file-…`.
+    id: String,
+    /// Always `file`.
+    object: &'static str,
+    /// How large it is.
+    bytes: u64,
+    /// When it was made, in seconds since 1970.
+    created_at: u64,
+    /// When it goes.
+    expires_at: u64,
+    /// What it was called.
+    filename: String,
+    /// `batch`, or `batch_output`.
+    purpose: String,
+    /// Always `processed`.
+    status: &'static str,
+}
+
+impl FileObject {
+    fn of(file: FileInfo) -> Self {
+        FileObject {
+            id: file.id,
+            object: "file",
+            bytes: file.bytes,
+            created_at: file.created,
+            expires_at: file.expires,
+            filename: file.name,
+            purpose: file.purpose,
+            status: "processed",
+        }
+    }
+}
+
+/// A page of files.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FileList {
+    /// Always `list`.
+    object: &'static str,
+    /// The files.
+    data: Vec<FileObject>,
+    /// The id of the first.
+    first_id: Option<String>,
+    /// The id of the last, with which to go on.
+    last_id: Option<String>,
+    /// Whether more follow.
+    has_more: bool,
+}
+
+/// Which files.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhichFiles {
+    /// Those behind the file of this id.
+    after: Option<String>,
+    /// How many at most: 1 to 10,000.
+    limit: Option<usize>,
+    /// `desc`, the newest first, or `asc`.
+    order: Option<String>,
+    /// Only those for this: `batch`, `batch_output`.
+    purpose: Option<String>,
+}
+
+/// What became of a file that was to be forgotten.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FileDeleted {
+    /// The file.
+    id: String,
+    /// Always `file`.
+    object: &'static str,
+    /// Always `true`.
+    deleted: bool,
+}
+
+/// The form of an upload.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code)]
+pub(crate) struct Upload {
+    /// Always `batch`.
+    purpose: String,
+    /// Requests, one JSON object on each line.
+    #[schema(value_type = String, format = Binary)]
+    file: Vec<u8>,
+}
+
+/// Takes a file of requests for a batch: JSON, one on each line.
+#[utoipa::path(post, path = "/files", tag = "openai",
+    request_body(content = Upload, content_type = "multipart/form-data"), responses(
+    (status = 200, body = FileObject),
+    (status = 400, body = ErrorBody),
+    (status = 413, body = ErrorBody, description = "Larger than batch.file_bytes, or a line larger than batch.line_bytes"),
+))]
+pub(crate) async fn upload_file(call: Call, request: Request) -> Result<Response, ApiError> {
+    json(&FileObject::of(upload::take(&call, request).await?))
+}
+
+/// The files of whoever asks.
+#[utoipa::path(get, path = "/files", tag = "openai", params(WhichFiles), responses(
+    (status = 200, body = FileList),
+    (status = 400, body = ErrorBody),
+))]
+pub(crate) async fn list_files(
+    call: Call,
+    Params(which): Params<WhichFiles>,
+) -> Result<Response, ApiError> {
+    let who = call.who();
+    let mut files = batching(&call.app)?
+        .store
+        .files(who.scope())
+        .await
+        .map_err(stored)?;
+    if which.order.as_deref() == Some("asc") {
+        files.reverse();
+    }
+    if let Some(purpose) = &which.purpose {
+        files.retain(|file| file.purpose == *purpose);
+    }
+    let listed = Listed {
+        after: which.after.as_deref(),
+        limit: page::limit(which.limit, 10_000)?,
+    };
+    let (files, has_more) = listed.of(files, |file| &file.id);
+    let data: Vec<FileObject> = files.into_iter().map(FileObject::of).collect();
+    json(&FileList {
+        object: "list",
+        first_id: data.first().map(|file| file.id.clone()),
+        last_id: data.last().map(|file| file.id.clone()),
+        data,
+        has_more,
+    })
+}
+
+/// A file.
+#[utoipa::path(get, path = "/files/{id}", tag = "openai", params(("id" = String, Path)), responses(
+    (status = 200, body = FileObject),
+    (status = 404, body = ErrorBody, description = "No such file"),
+))]
+pub(crate) async fn retrieve_file(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+    json(&FileObject::of(own(&call, &id, "file_id").await?))
+}
+
+/// What is in a file.
+#[utoipa::path(get, path = "/files/{id}/content", tag = "openai", params(("id" = String, Path)), responses(
+    (status = 200, content_type = "application/octet-stream", body = String, description = "Its bytes"),
+    (status = 404, body = ErrorBody, description = "No such file"),
+))]
+pub(crate) async fn file_content(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+    let file = own(&call, &id, "file_id").await?;
+    let store = batching(&call.app)?.store.clone();
+    // Read as it is sent: a file may be larger than memory.
+    let pages = stream::try_unfold(Some(1), move |from: Option<u64>| {
+        let (store, id) = (store.clone(), id.clone());
+        async move {
+            let Some(from) = from else {
+                return Ok::<_, StoreError>(None);
+            };
+            let page = store.pieces(&id, from, READ).await?;
+            let bytes: Vec<u8> = page
+                .pieces
+                .into_iter()
+                .flat_map(|piece| piece.bytes)
+                .collect();
+            Ok(Some((Bytes::from(bytes), page.next)))
+        }
+    });
+    let mut response = Response::new(Body::from_stream(pages));
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static("application/octet-stream");
+    headers.insert(CONTENT_TYPE, kind);
+    headers.insert(CONTENT_LENGTH, file.bytes.into());
+    Ok(response)
+}
+
+/// Forgets a file.
+#[utoipa::path(delete, path = "/files/{id}", tag = "openai", params(("id" = String, Path)), responses(
+    (status = 200, body = FileDeleted),
+    (status = 404, body = ErrorBody, description = "No such file"),
+    (status = 409, body = ErrorBody, description = "A batch reads from it"),
+))]
+pub(crate) async fn delete_file(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+    own(&call, &id, "file_id").await?;
+    let store = &batching(&call.app)?.store;
+    for active in store.active().await.map_err(stored)? {
+        let batch = store.batch(&active).await.map_err(stored)?;
+        if let Some(batch) = batch.filter(|batch| batch.order.input == id) {
+            let message = format!(
+                "the batch {} still reads from the file {id}",
+                batch.order.id
+            );
+            return Err(problem(ErrorCode::FileInUse, message).about("file_id"));
+        }
+    }
+    store.remove_file(&id).await.map_err(stored)?;
+    json(&FileDeleted {
+        id,
+        object: "file",
+        deleted: true,
+    })
+}

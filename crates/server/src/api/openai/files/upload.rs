@@ -1,0 +1,232 @@
+//! An upload, piece by piece: no more of it is held than a piece of the file.
+
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::http::header::CONTENT_TYPE;
+use multer::{Field, Multipart};
+use quillet_core::ErrorCode;
+use quillet_core::batch::{Batching, Cutter, FileInfo, Piece};
+
+use super::super::kept::{batching, stored};
+use crate::batch::{new_tag, seconds};
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+
+/// Bytes of pieces that are written at once.
+const WRITTEN: usize = 512 << 10;
+/// Longest text of a member of the form.
+const TEXT: usize = 1024;
+/// What is not whole by then is forgotten.
+const ABANDONED: u64 = 86_400;
+/// The shortest and the longest time that a client may ask for, as OpenAI has them.
+const TIMES: (u64, u64) = (3600, 2_592_000);
+
+/// What was found of the form until now.
+#[derive(Debug, Default)]
+struct Form {
+    file: Option<(String, u64)>,
+    purpose: Option<String>,
+    seconds: Option<String>,
+}
+
+/// Takes the file of a request.
+pub(super) async fn take(call: &Call, request: Request) -> Result<FileInfo, ApiError> {
+    let batching = batching(&call.app)?;
+    let kind = request.headers().get(CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let boundary = multer::parse_boundary(kind).map_err(|_| {
+        let message = "the body has to be a form: multipart/form-data with purpose and file";
+        problem(ErrorCode::InvalidValue, message)
+    })?;
+    let body = request.into_body().into_data_stream();
+    let mut parts = Multipart::new(body, boundary);
+    let id = format!("file-{}", new_tag());
+    let taken = form(call, batching, &id, &mut parts).await;
+    let form = match taken {
+        Ok(form) => form,
+        Err(error) => {
+            discard(batching, &id).await;
+            return Err(error);
+        }
+    };
+    let (name, bytes) = form.file.ok_or_else(|| lacks("file"))?;
+    let keep = keep(form.seconds.as_deref(), batching);
+    let keep = match (form.purpose.as_deref(), keep) {
+        (Some("batch"), Ok(keep)) => keep,
+        (Some("batch"), Err(error)) => {
+            discard(batching, &id).await;
+            return Err(error);
+        }
+        (purpose, _) => {
+            discard(batching, &id).await;
+            return Err(purpose.map_or_else(
+                || lacks("purpose"),
+                |purpose| {
+                    let message =
+                        format!("purpose: {purpose:?} is not served here, only \"batch\"");
+                    problem(ErrorCode::InvalidValue, message).about("purpose")
+                },
+            ));
+        }
+    };
+    let created = seconds();
+    let file = FileInfo {
+        id,
+        owner: call.who().scope().to_owned(),
+        name,
+        purpose: "batch".to_owned(),
+        bytes,
+        created,
+        expires: created + keep,
+    };
+    batching.store.keep_file(&file).await.map_err(stored)?;
+    Ok(file)
+}
+
+async fn form(
+    call: &Call,
+    batching: &Batching,
+    id: &str,
+    parts: &mut Multipart<'_>,
+) -> Result<Form, ApiError> {
+    let time = call.app.config.body_time;
+    let mut form = Form::default();
+    while let Some(mut field) = in_time(time, parts.next_field()).await? {
+        match field.name() {
+            Some("file") if form.file.is_some() => {
+                let message = "file: the form has more than one";
+                return Err(problem(ErrorCode::InvalidValue, message).about("file"));
+            }
+            Some("file") => {
+                let name = field.file_name().unwrap_or("file.jsonl").to_owned();
+                let bytes = pieces(batching, id, time, &mut field).await?;
+                form.file = Some((name, bytes));
+            }
+            Some("purpose") => form.purpose = Some(text(time, &mut field).await?),
+            Some("expires_after[seconds]") => form.seconds = Some(text(time, &mut field).await?),
+            _ => while in_time(time, field.chunk()).await?.is_some() {},
+        }
+    }
+    Ok(form)
+}
+
+/// Writes the file away as it comes in; how large it is.
+async fn pieces(
+    batching: &Batching,
+    id: &str,
+    time: Duration,
+    field: &mut Field<'_>,
+) -> Result<u64, ApiError> {
+    let options = &batching.options;
+    let mut cutter = Cutter::new(options.line_bytes);
+    let mut waiting: Vec<Piece> = Vec::new();
+    let mut size = 0;
+    while let Some(chunk) = in_time(time, field.chunk()).await? {
+        if cutter.bytes() + chunk.len() as u64 > options.file_bytes {
+            let message = format!(
+                "the file is larger than the limit of {} bytes (batch.file_bytes)",
+                options.file_bytes
+            );
+            return Err(problem(ErrorCode::FileTooLarge, message).about("file"));
+        }
+        cutter.add(&chunk, &mut waiting).map_err(|long| {
+            let message = format!(
+                "line {} is longer than the limit of {} bytes (batch.line_bytes)",
+                long.line, options.line_bytes
+            );
+            problem(ErrorCode::LineTooLong, message).about("file")
+        })?;
+        size += chunk.len();
+        if size >= WRITTEN {
+            write(batching, id, &mut waiting).await?;
+            size = 0;
+        }
+    }
+    let bytes = cutter.bytes();
+    waiting.extend(cutter.end());
+    write(batching, id, &mut waiting).await?;
+    Ok(bytes)
+}
+
+async fn write(batching: &Batching, id: &str, waiting: &mut Vec<Piece>) -> Result<(), ApiError> {
+    if !waiting.is_empty() {
+        let expires = seconds() + ABANDONED;
+        let written = batching.store.add_pieces(id, waiting, expires).await;
+        written.map_err(stored)?;
+        waiting.clear();
+    }
+    Ok(())
+}
+
+async fn text(time: Duration, field: &mut Field<'_>) -> Result<String, ApiError> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = in_time(time, field.chunk()).await? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > TEXT {
+            let message = "a member of the form is longer than it can be";
+            return Err(problem(ErrorCode::InvalidValue, message));
+        }
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Nobody may hold a connection by sending nothing.
+async fn in_time<T>(
+    time: Duration,
+    reading: impl Future<Output = multer::Result<T>>,
+) -> Result<T, ApiError> {
+    match tokio::time::timeout(time, reading).await {
+        Ok(read) => read.map_err(|error| {
+            let message = format!("the form cannot be read: {error}");
+            problem(ErrorCode::InvalidValue, message)
+        }),
+        Err(_) => {
+            let message =
+                format!("nothing came of the body within the limit on body_time ({time:?})");
+            Err(problem(ErrorCode::RequestSlow, message))
+        }
+    }
+}
+
+fn lacks(member: &str) -> ApiError {
+    problem(
+        ErrorCode::InvalidValue,
+        format!("{member}: the form lacks it"),
+    )
+    .about(member)
+}
+
+/// How long the file is kept.
+fn keep(wish: Option<&str>, batching: &Batching) -> Result<u64, ApiError> {
+    let Some(wish) = wish else {
+        return Ok(batching.options.keep.as_secs());
+    };
+    let seconds = wish.trim().parse().ok();
+    let (least, most) = TIMES;
+    let seconds = seconds.filter(|seconds| (least..=most).contains(seconds));
+    seconds.ok_or_else(|| {
+        let message = format!("expires_after: seconds has to be {least} to {most}");
+        problem(ErrorCode::InvalidValue, message).about("expires_after")
+    })
+}
+
+/// What came of a file that is not kept goes by itself, and better now.
+async fn discard(batching: &Batching, id: &str) {
+    let gone = FileInfo {
+        id: id.to_owned(),
+        owner: String::new(),
+        name: String::new(),
+        purpose: String::new(),
+        bytes: 0,
+        created: 0,
+        expires: seconds(),
+    };
+    let forgotten = async {
+        batching.store.keep_file(&gone).await?;
+        batching.store.remove_file(id).await
+    };
+    if let Err(error) = forgotten.await {
+        tracing::debug!(file = id, %error, "what came of it goes by itself");
+    }
+}

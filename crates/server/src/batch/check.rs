@@ -1,0 +1,249 @@
+//! Looking at the input of a batch before its rows are asked: every line, in one pass.
+//!
+//! Ids are compared by their hashes, eight bytes a row; only if two are alike is the input read once
+//! more, for the ids of those themselves.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+
+use quillet_core::ErrorCode;
+use quillet_core::batch::{BatchOptions, LineError, Piece, lines};
+
+use super::line::{Body, Line};
+
+/// After so many findings the rest of the input is not looked at.
+const MOST: usize = 100;
+
+/// What was found in an input.
+#[derive(Debug)]
+pub(super) struct Check {
+    endpoint: String,
+    rows: u64,
+    limit: u64,
+    /// Numbers of the pieces that have rows.
+    units: Vec<u64>,
+    hasher: RandomState,
+    ids: Vec<u64>,
+    wrong: Vec<LineError>,
+}
+
+impl Check {
+    pub(super) fn new(endpoint: &str, options: &BatchOptions) -> Self {
+        Check {
+            endpoint: endpoint.to_owned(),
+            rows: 0,
+            limit: options.rows,
+            units: Vec::new(),
+            hasher: RandomState::new(),
+            ids: Vec::new(),
+            wrong: Vec::new(),
+        }
+    }
+
+    /// Looks at a piece; `false` if it need not go on.
+    pub(super) fn piece(&mut self, piece: &Piece) -> bool {
+        let before = self.rows;
+        for (number, line) in lines(piece) {
+            self.rows += 1;
+            if self.rows > self.limit {
+                let message = format!(
+                    "the file has more rows than the limit of {} (batch.rows)",
+                    self.limit
+                );
+                self.wrong
+                    .push(error(ErrorCode::BatchRows, message, Some(number), None));
+                return false;
+            }
+            match read(line, &self.endpoint) {
+                Ok(id) => self.ids.push(self.hasher.hash_one(id.as_str())),
+                Err((code, message, param)) => {
+                    self.wrong.push(error(code, message, Some(number), param));
+                }
+            }
+            if self.wrong.len() >= MOST {
+                return false;
+            }
+        }
+        if self.rows > before {
+            self.units.push(piece.number);
+        }
+        true
+    }
+
+    /// The hashes that are there more than once, after the last piece.
+    pub(super) fn alike(&mut self) -> HashSet<u64> {
+        if self.rows == 0 {
+            let message = "the file has no lines: write one request on each".to_owned();
+            self.wrong
+                .push(error(ErrorCode::BatchEmpty, message, None, None));
+        }
+        let mut ids = std::mem::take(&mut self.ids);
+        ids.sort_unstable();
+        let pairs = ids.windows(2).filter(|pair| pair[0] == pair[1]);
+        pairs.map(|pair| pair[0]).collect()
+    }
+
+    /// Looks at a piece for the ids whose hashes are alike; `first` has where each was first.
+    pub(super) fn again(
+        &mut self,
+        piece: &Piece,
+        alike: &HashSet<u64>,
+        first: &mut HashMap<String, u64>,
+    ) {
+        for (number, line) in lines(piece) {
+            let Ok(id) = read(line, &self.endpoint) else {
+                continue;
+            };
+            if !alike.contains(&self.hasher.hash_one(id.as_str())) || self.wrong.len() >= MOST {
+                continue;
+            }
+            let before = *first.entry(id.clone()).or_insert(number);
+            if before != number {
+                let message = format!("the custom_id {id:?} is that of line {before} already");
+                let param = Some("custom_id");
+                self.wrong.push(error(
+                    ErrorCode::BatchDuplicate,
+                    message,
+                    Some(number),
+                    param,
+                ));
+            }
+        }
+    }
+
+    /// Rows and units, or what is wrong.
+    pub(super) fn end(mut self) -> Result<(u64, Vec<u64>), Vec<LineError>> {
+        self.wrong.sort_by_key(|wrong| wrong.line);
+        if self.wrong.is_empty() {
+            Ok((self.rows, self.units))
+        } else {
+            Err(self.wrong)
+        }
+    }
+}
+
+pub(super) fn error(
+    code: ErrorCode,
+    message: String,
+    line: Option<u64>,
+    param: Option<&str>,
+) -> LineError {
+    LineError {
+        code: code.as_str().to_owned(),
+        message,
+        line,
+        param: param.map(str::to_owned),
+    }
+}
+
+type Wrong = (ErrorCode, String, Option<&'static str>);
+
+/// The id of a request that can be asked.
+fn read(line: &[u8], endpoint: &str) -> Result<String, Wrong> {
+    let read: Line<'_> = serde_json::from_slice(line).map_err(|error| {
+        let (code, what) = match error.classify() {
+            serde_json::error::Category::Data => (ErrorCode::BatchMember, "does not fit"),
+            _ => (ErrorCode::BatchLine, "is no JSON object"),
+        };
+        (code, format!("the line {what}: {error}"), None)
+    })?;
+    let member = |name, message: &str| (ErrorCode::BatchMember, message.to_owned(), Some(name));
+    let id = read.custom_id.filter(|id| !id.is_empty());
+    let id =
+        id.ok_or_else(|| member("custom_id", "custom_id is missing: give each line its own"))?;
+    if read.method.as_deref() != Some("POST") {
+        return Err(member("method", "method has to be \"POST\""));
+    }
+    match read.url.as_deref() {
+        Some(url) if url == endpoint => {}
+        url => {
+            let message = format!(
+                "url is {:?}, and the endpoint of the batch is {endpoint:?}",
+                url.unwrap_or_default()
+            );
+            return Err((ErrorCode::BatchUrl, message, Some("url")));
+        }
+    }
+    let body = read.body.map(|body| body.get());
+    let body = body.filter(|body| body.starts_with('{'));
+    let body = body.ok_or_else(|| member("body", "body has to be the object of a request"))?;
+    let body: Body = serde_json::from_str(body)
+        .map_err(|error| member("body", &format!("body cannot be read: {error}")))?;
+    if body.stream == true {
+        let message = "stream has no place in a batch: leave it out";
+        return Err(member("body.stream", message));
+    }
+    Ok(id.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHAT: &str = "/v1/chat/completions";
+
+    /// Codes and lines of what is wrong.
+    type Findings = Vec<(String, Option<u64>)>;
+
+    fn found(text: &str, rows: u64) -> Result<(u64, Vec<u64>), Findings> {
+        let options = BatchOptions {
+            rows,
+            ..BatchOptions::default()
+        };
+        let mut check = Check::new(CHAT, &options);
+        let piece = Piece {
+            number: 1,
+            bytes: text.as_bytes().to_vec(),
+        };
+        check.piece(&piece);
+        let alike = check.alike();
+        if !alike.is_empty() {
+            check.again(&piece, &alike, &mut HashMap::new());
+        }
+        let short = |wrong: Vec<LineError>| {
+            let each = wrong.into_iter().map(|wrong| (wrong.code, wrong.line));
+            each.collect()
+        };
+        check.end().map_err(short)
+    }
+
+    fn row(id: &str) -> String {
+        format!("{{\"custom_id\":\"{id}\",\"method\":\"POST\",\"url\":\"{CHAT}\",\"body\":{{}}}}\n")
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        assert_eq!(found(&(row("a") + "\n" + &row("b")), 10), Ok((2, vec![1])));
+        let bad = [
+            row("a"),
+            "nonsense\n".to_owned(),
+            row("a"),
+            row("b").replace("chat", "cat"),
+            row("c").replace("POST", "GET"),
+            row("d").replace("{}", "[]"),
+            row("e").replace("{}", "{\"stream\":true}"),
+            row(""),
+            "[1]\n".to_owned(),
+        ];
+        let wrong = found(&bad.concat(), 10).unwrap_err();
+        let expected = [
+            ("invalid_json_line", 2),
+            ("duplicate_custom_id", 3),
+            ("mismatched_url", 4),
+            ("invalid_request_line", 5),
+            ("invalid_request_line", 6),
+            ("invalid_request_line", 7),
+            ("invalid_request_line", 8),
+            ("invalid_request_line", 9),
+        ];
+        let expected = expected.map(|(code, line)| (code.to_owned(), Some(line)));
+        assert_eq!(wrong, expected);
+    }
+
+    #[test]
+    fn a_file_has_rows_and_not_too_many() {
+        let code = |text: &str, rows| found(text, rows).unwrap_err()[0].0.clone();
+        assert_eq!(code("\n\n", 10), "empty_file");
+        assert_eq!(code(&(row("a") + &row("b")), 1), "too_many_rows");
+    }
+}

@@ -1,0 +1,132 @@
+//! The lines of a batch: requests as they come in, and what is written of them.
+
+use std::borrow::Cow;
+
+use quillet_core::ErrorCode;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// A request of a batch.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    pub(super) custom_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) url: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) body: Option<&'a RawValue>,
+}
+
+/// Those members of a body that a batch looks at.
+#[derive(Debug, Deserialize)]
+pub(super) struct Body {
+    #[serde(default)]
+    pub(super) stream: Value,
+}
+
+/// What is written of a request.
+#[derive(Debug, Serialize)]
+struct Written<'a> {
+    id: String,
+    custom_id: &'a str,
+    response: Option<Response<'a>>,
+    error: Option<Failure<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Response<'a> {
+    status_code: u16,
+    request_id: &'a str,
+    body: &'a RawValue,
+}
+
+#[derive(Debug, Serialize)]
+struct Failure<'a> {
+    code: &'static str,
+    message: &'a str,
+}
+
+/// The line of a request that was answered, however.
+pub(super) fn answered(
+    (batch, row, custom_id): (&str, u64, &str),
+    (status_code, request_id): (u16, &str),
+    body: Vec<u8>,
+) -> Vec<u8> {
+    let body = raw(body);
+    let response = Response {
+        status_code,
+        request_id,
+        body: &body,
+    };
+    line(&Written {
+        id: id(batch, row),
+        custom_id,
+        response: Some(response),
+        error: None,
+    })
+}
+
+/// The line of a request that was not asked.
+pub(super) fn unasked(
+    (batch, row, custom_id): (&str, u64, &str),
+    code: ErrorCode,
+    message: &str,
+) -> Vec<u8> {
+    line(&Written {
+        id: id(batch, row),
+        custom_id,
+        response: None,
+        error: Some(Failure {
+            code: code.as_str(),
+            message,
+        }),
+    })
+}
+
+fn id(batch: &str, row: u64) -> String {
+    let tag = batch.strip_prefix("batch_").unwrap_or(batch);
+    format!("batch_req_{tag}_{row}")
+}
+
+/// A body as a part of a line. Providers may write theirs in several: between the signs of JSON a
+/// line's end is a blank, and within a text it cannot be.
+fn raw(mut body: Vec<u8>) -> Box<RawValue> {
+    for byte in &mut body {
+        if matches!(*byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    let text = String::from_utf8(body).unwrap_or_default();
+    let raw = RawValue::from_string(text.trim().to_owned());
+    raw.unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+fn line(written: &Written<'_>) -> Vec<u8> {
+    let mut line = serde_json::to_vec(written).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_as_openai_writes_them() {
+        let of = ("batch_ab", 7, "row \"7\"");
+        let body = b"{\n  \"id\": \"x\\ny\"\r\n}\n".to_vec();
+        assert_eq!(
+            String::from_utf8(answered(of, (200, "req-1"), body)).unwrap(),
+            "{\"id\":\"batch_req_ab_7\",\"custom_id\":\"row \\\"7\\\"\",\"response\":{\"status_code\":200,\
+             \"request_id\":\"req-1\",\"body\":{   \"id\": \"x\\ny\"  }},\"error\":null}\n"
+        );
+        assert_eq!(
+            String::from_utf8(unasked(of, ErrorCode::BatchExpired, "over")).unwrap(),
+            "{\"id\":\"batch_req_ab_7\",\"custom_id\":\"row \\\"7\\\"\",\"response\":null,\
+             \"error\":{\"code\":\"batch_expired\",\"message\":\"over\"}}\n"
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! Work through batches, behind the routes and without a port: their input is looked at, their rows
+//! are answered by the code of the routes, and what they come to is written down.
+
+mod check;
+mod door;
+mod hand;
+mod line;
+mod local;
+mod order;
+mod rows;
+mod worker;
+
+pub use local::LocalWork;
+pub(crate) use order::{ENDPOINTS, new_tag, order, seconds, window};
+pub(crate) use worker::Worker;

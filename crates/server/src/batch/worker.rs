@@ -1,0 +1,384 @@
+//! What works on batches in a process: it looks at how they stand, takes units in turn, and renews
+//! what it holds.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quillet_core::ErrorCode;
+use quillet_core::batch::{
+    Batch, BatchOptions, Batches, Batching, FileInfo, LineError, Status, Step, Unit,
+};
+use quillet_core::store::StoreError;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::check::{Check, error};
+use super::door::Door;
+use super::hand::{Hand, Hands};
+use super::order::{new_tag, seconds};
+use super::rows::{Rows, Worked};
+use crate::app::App;
+
+/// How often it is looked at how batches stand: a batch that is to end stops within this time.
+const LOOK: Duration = Duration::from_millis(300);
+/// How long is waited for units where there were none.
+const IDLE: Duration = Duration::from_millis(200);
+/// How often what has expired is forgotten.
+const SWEEP: Duration = Duration::from_secs(60);
+/// Bytes of the input that are looked at in one go.
+const LOOKED_AT: usize = 1 << 20;
+
+/// A unit that is renewed until this is dropped, even if what works on it panics: then others take
+/// it when its lease is over.
+struct Held<'a> {
+    hands: &'a Hands,
+    batch: &'a str,
+    unit: u64,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.hands.release(self.batch, self.unit);
+    }
+}
+
+/// Works on batches.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    app: Arc<App>,
+    batching: Batching,
+    name: String,
+    hands: Hands,
+    places: Arc<Semaphore>,
+    changed: Notify,
+    units: TaskTracker,
+    /// Ends rows that are under way.
+    cut: CancellationToken,
+}
+
+impl Worker {
+    pub(crate) fn new(app: Arc<App>, batching: Batching, cut: CancellationToken) -> Arc<Self> {
+        Arc::new(Worker {
+            app,
+            name: new_tag(),
+            hands: Hands::default(),
+            places: Arc::new(Semaphore::new(batching.options.concurrency.max(1))),
+            batching,
+            changed: Notify::new(),
+            units: TaskTracker::new(),
+            cut,
+        })
+    }
+
+    fn store(&self) -> &dyn Batches {
+        &*self.batching.store
+    }
+
+    fn options(&self) -> &BatchOptions {
+        &self.batching.options
+    }
+
+    /// Works until it is to stop. Rows that are under way then come to their end, or are cut; what
+    /// is left of their units is given back.
+    pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let work = async {
+            tokio::join!(self.look_on(), self.take_on(), self.renew_on());
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = work => {}
+        }
+        self.places.close();
+        self.units.close();
+        tokio::select! {
+            () = self.units.wait() => {}
+            () = self.renew_on() => {}
+        }
+    }
+
+    /// Looks again and again at how batches stand.
+    async fn look_on(&self) {
+        let mut swept: Option<Instant> = None;
+        let mut is_away = false;
+        loop {
+            let started = Instant::now();
+            let looked = self.look().await;
+            match &looked {
+                Err(error) if !is_away => tracing::warn!(%error, "batches wait for their store"),
+                Ok(()) if is_away => tracing::info!("the store of batches answers again"),
+                _ => {}
+            }
+            is_away = looked.is_err();
+            if swept.is_none_or(|at| at.elapsed() > SWEEP) {
+                swept = Some(Instant::now());
+                if let Err(error) = self.store().sweep(seconds()).await {
+                    tracing::debug!(%error, "what has expired is forgotten later");
+                }
+            }
+            // With very many batches, looking takes a tenth of the time at most.
+            sleep(LOOK.max(started.elapsed() * 9)).await;
+        }
+    }
+
+    async fn look(&self) -> Result<(), StoreError> {
+        let active = self.store().active().await?;
+        self.hands.keep_only(&active);
+        let mut turns = Vec::new();
+        for id in &active {
+            let Some(batch) = self.store().batch(id).await? else {
+                continue;
+            };
+            if let Some(hand) = self.stand(batch).await? {
+                turns.push(hand);
+            }
+        }
+        self.hands.set_turns(turns);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Does what is to be done with a batch as a whole; the batch, if it may have units.
+    async fn stand(&self, batch: Batch) -> Result<Option<Arc<Hand>>, StoreError> {
+        let id = batch.order.id.clone();
+        let is_over = seconds() >= batch.order.expires;
+        match batch.status {
+            Status::Validating if is_over => {
+                let step = Step::new(&[Status::Validating], Status::Expired, seconds());
+                self.store().step(&id, &step).await?;
+                self.hands.drop(&id);
+                return Ok(None);
+            }
+            Status::InProgress if is_over => {
+                let step = Step::new(&[Status::InProgress], Status::Expiring, seconds());
+                self.store().step(&id, &step).await?;
+            }
+            Status::Cancelling => {
+                self.hands.drop(&id);
+                self.seal(&batch, Status::Cancelled).await?;
+                return Ok(None);
+            }
+            Status::Finalizing => {
+                self.seal(&batch, Status::Completed).await?;
+                return Ok(None);
+            }
+            Status::Expiring if batch.units == 0 => {
+                self.seal(&batch, Status::Expired).await?;
+                return Ok(None);
+            }
+            _ => {}
+        }
+        let hand = match self.hands.get(&id) {
+            Some(hand) => hand,
+            None => {
+                let order = batch.order;
+                let door = Door::new(&self.app, &order.endpoint, &order.owner);
+                let hand = Arc::new(Hand::new(order, door));
+                self.hands.put(hand.clone());
+                hand
+            }
+        };
+        if is_over {
+            hand.expire();
+        }
+        Ok(Some(hand))
+    }
+
+    /// Makes the files of a batch known, and brings it to its end. Nothing is written into them any
+    /// more, so it does no harm if two do it.
+    async fn seal(&self, batch: &Batch, to: Status) -> Result<(), StoreError> {
+        let order = &batch.order;
+        let now = seconds();
+        let files = [
+            (order.output(), "output", batch.output_bytes),
+            (order.errors(), "error", batch.error_bytes),
+        ];
+        for (id, what, bytes) in files.into_iter().filter(|(_, _, bytes)| *bytes > 0) {
+            let file = FileInfo {
+                id,
+                owner: order.owner.clone(),
+                name: format!("{}_{what}.jsonl", order.id),
+                purpose: "batch_output".to_owned(),
+                bytes,
+                created: now,
+                expires: now + order.keep,
+            };
+            self.store().keep_file(&file).await?;
+        }
+        let from: &[Status] = match to {
+            Status::Completed => &[Status::Finalizing],
+            Status::Expired => &[Status::Expiring],
+            _ => &[Status::Cancelling],
+        };
+        self.store()
+            .step(&order.id, &Step::new(from, to, now))
+            .await?;
+        Ok(())
+    }
+
+    /// Takes units while there are places for their rows.
+    async fn take_on(self: &Arc<Self>) {
+        loop {
+            match self.places.acquire().await {
+                Ok(place) => drop(place),
+                Err(_) => return,
+            }
+            match self.take().await {
+                Ok(Some((hand, unit))) => self.spawn(hand, unit),
+                Ok(None) => {
+                    tokio::select! {
+                        () = self.changed.notified() => {}
+                        () = sleep(IDLE) => {}
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "no unit of a batch can be had");
+                    sleep(LOOK).await;
+                }
+            }
+            // The rows of the unit ask for their places first.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn take(&self) -> Result<Option<(Arc<Hand>, Unit)>, StoreError> {
+        for hand in self.hands.turns() {
+            if hand.end.is_cancelled() {
+                continue;
+            }
+            let claiming = self
+                .store()
+                .claim(&hand.order.id, &self.name, self.options().lease);
+            if let Some(unit) = claiming.await? {
+                self.hands.hold(&hand.order.id, unit.number);
+                return Ok(Some((hand, unit)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn spawn(self: &Arc<Self>, hand: Arc<Hand>, unit: Unit) {
+        let worker = self.clone();
+        self.units.spawn(async move {
+            let (id, number) = (hand.order.id.as_str(), unit.number);
+            let held = Held {
+                hands: &worker.hands,
+                batch: id,
+                unit: number,
+            };
+            let worked = tokio::select! {
+                worked = worker.work(&hand, unit) => worked,
+                () = hand.end.cancelled() => Ok(Worked::Ended),
+                () = worker.cut.cancelled() => Ok(Worked::Partly),
+            };
+            drop(held);
+            match worked {
+                Ok(Worked::Whole | Worked::Ended) => return,
+                Ok(Worked::Partly) => {}
+                Err(error) => {
+                    tracing::warn!(batch = id, unit = number, %error, "given back");
+                    // Whatever it is, it will not be gone at once.
+                    sleep(LOOK).await;
+                }
+            }
+            if let Err(error) = worker.store().give_back(id, &worker.name, number).await {
+                tracing::debug!(batch = id, unit = number, %error, "others wait for its lease");
+            }
+        });
+    }
+
+    async fn work(&self, hand: &Hand, unit: Unit) -> Result<Worked, StoreError> {
+        if unit.number == 0 {
+            self.check(hand).await?;
+            self.changed.notify_one();
+            return Ok(Worked::Whole);
+        }
+        let rows = Rows {
+            store: self.store(),
+            options: self.options(),
+            hand,
+            places: &self.places,
+        };
+        rows.work(unit).await
+    }
+
+    /// Looks at the input of a batch, which begins then, or has failed.
+    async fn check(&self, hand: &Hand) -> Result<(), StoreError> {
+        let order = &hand.order;
+        let found = match self.store().file(&order.input).await? {
+            Some(_) => self.found(hand).await?,
+            None => {
+                let message = format!("the file {} is not there any more", order.input);
+                let wrong = error(
+                    ErrorCode::FileNotFound,
+                    message,
+                    None,
+                    Some("input_file_id"),
+                );
+                Err(vec![wrong])
+            }
+        };
+        let step = match found {
+            Ok((rows, units)) => {
+                self.store().add_units(&order.id, &units).await?;
+                Step {
+                    counted: Some((rows, units.len() as u64)),
+                    ..Step::new(&[Status::Validating], Status::InProgress, seconds())
+                }
+            }
+            Err(wrong) => Step {
+                wrong,
+                ..Step::new(&[Status::Validating], Status::Failed, seconds())
+            },
+        };
+        self.store().step(&order.id, &step).await?;
+        Ok(())
+    }
+
+    async fn found(
+        &self,
+        hand: &Hand,
+    ) -> Result<Result<(u64, Vec<u64>), Vec<LineError>>, StoreError> {
+        let order = &hand.order;
+        let mut check = Check::new(&order.endpoint, self.options());
+        let mut from = Some(1);
+        while let Some(number) = from {
+            let page = self.store().pieces(&order.input, number, LOOKED_AT).await?;
+            from = page.next;
+            for piece in &page.pieces {
+                if !check.piece(piece) {
+                    from = None;
+                    break;
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+        let alike = check.alike();
+        let mut first = HashMap::new();
+        let mut from = (!alike.is_empty()).then_some(1);
+        while let Some(number) = from {
+            let page = self.store().pieces(&order.input, number, LOOKED_AT).await?;
+            from = page.next;
+            for piece in &page.pieces {
+                check.again(piece, &alike, &mut first);
+            }
+        }
+        Ok(check.end())
+    }
+
+    /// Renews what is held, three times in the time of a lease. Never ends.
+    async fn renew_on(&self) {
+        loop {
+            sleep(self.options().lease / 3).await;
+            for (id, units) in self.hands.held() {
+                let lease = self.options().lease;
+                let renewed = self.store().renew(&id, &self.name, &units, lease).await;
+                if let Err(error) = renewed {
+                    tracing::debug!(batch = id, %error, "units were not renewed");
+                }
+            }
+        }
+    }
+}

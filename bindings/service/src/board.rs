@@ -106,14 +106,19 @@ impl Board {
         self.change(|state| state.news.push(News::Event(event)));
     }
 
-    /// Says that there is nothing more to come.
+    /// Says that there is nothing more to come. The bell is let go then, whoever still has the
+    /// board: it may keep a process from ending.
     pub(crate) fn finish(&self) {
         self.change(|state| state.is_over = true);
+        self.state().bell = None;
     }
 
-    /// Has a bell rung from now on whenever there is news, and at once if there is some.
+    /// Has a bell rung at once, and from now on whenever there is news.
     pub(crate) fn listen(&self, bell: Bell) {
-        self.change(|state| state.bell = Some(bell));
+        let mut state = self.state();
+        state.bell = (!state.is_over).then(|| bell.clone());
+        drop(state);
+        bell();
     }
 
     /// The news since the last time, for which it waits so long at most; `None` once all is over

@@ -109,9 +109,13 @@ impl Catalogue {
             prompts.render(&id, &input).await?
         } else {
             let snapshot = prompts.catalogue().snapshot();
+            // Chosen among what all renders share: what was put together for a label is kept with
+            // its snapshot, and this render's own is used once.
+            let chosen = prompts.choose(&snapshot, &id, &input).await?;
             let tools = Functions::new(request.tools, board);
-            let snapshot = Arc::new(snapshot.with_tools(tools.into_tools()));
-            prompts.render_in(&snapshot, &id, &input).await?
+            let mut own = snapshot.with_tools(tools.into_tools());
+            own.prompts.insert(id.as_str().into(), chosen);
+            prompts.render_in(&Arc::new(own), &id, &input).await?
         };
         let RenderOutcome {
             prompt, failures, ..

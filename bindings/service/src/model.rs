@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use futures_util::stream;
+use futures::stream;
 use quillet::core::BoxFuture;
 use quillet::core::chat::{Bytes4, ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind};
 use quillet::llm::{CallIds, OpenAiChat, Protocol, ReasoningEcho, TokenField};

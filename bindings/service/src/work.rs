@@ -81,8 +81,8 @@ impl Work {
         self.board.news(patience)
     }
 
-    /// Has a function called whenever there is news: at once if there is some, else from a thread
-    /// of the runtime, which it must not hold up.
+    /// Has a function called at once, and then whenever there is news, from a thread of the runtime,
+    /// which it must not hold up. It is let go when the work has ended.
     pub fn listen(&self, bell: impl Fn() + Send + Sync + 'static) {
         self.board.listen(Arc::new(bell));
     }

@@ -15,7 +15,10 @@ const FILES: [&str; 3] = ["guard", "sql-safety", "sql-limit"];
 /// Tables, and their columns.
 const TABLES: [(&str, &[&str]); 2] = [
     ("users", &["id", "name", "email", "age", "created_at"]),
-    ("orders", &["id", "user_id", "total", "status", "created_at"]),
+    (
+        "orders",
+        &["id", "user_id", "total", "status", "created_at"],
+    ),
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -201,7 +201,9 @@ mod tests {
         let work = Work::begin_on(runtime.handle(), |_| async { Ok(Done::default()) });
         assert!(work.news(LONG).is_none());
         let (sender, rang) = std::sync::mpsc::channel();
-        work.listen(move || drop(sender.send(())));
+        work.listen(move || {
+            let _ = sender.send(());
+        });
         rang.recv_timeout(LONG).unwrap();
     }
 }

@@ -38,7 +38,11 @@ function drive(begin, { functions = new Map(), signal, onEvent, onToolError = wa
           onToolError({ tool, message, error: thrown.get(tool) });
       } catch (error) {
         if (cause !== undefined && done === undefined)
-          Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true });
+          Object.defineProperty(error, 'cause', {
+            value: cause,
+            configurable: true,
+            writable: true,
+          });
         return end(reject, error);
       }
       end(resolve, done.value);
@@ -53,8 +57,10 @@ function drive(begin, { functions = new Map(), signal, onEvent, onToolError = wa
     const answer = (call, tool, value) => {
       if (over) return;
       try {
-        write(tool === null ? 'the answer of the model' : `the result of ${tool}`, value ?? null, (...given) =>
-          native.answer(work, call, ...given.slice(0, 5)),
+        write(
+          tool === null ? 'the answer of the model' : `the result of ${tool}`,
+          value ?? null,
+          (...given) => native.answer(work, call, ...given.slice(0, 5)),
         );
       } catch (error) {
         fail(call, tool, error);
@@ -158,7 +164,11 @@ function readTools(tools) {
         ? (positional, named) => tool.call(...positional, named)
         : (_, named) => tool.call(named),
     );
-    described.push({ name, description: String(description), parameters: schema(name, parameters) });
+    described.push({
+      name,
+      description: String(description),
+      parameters: schema(name, parameters),
+    });
   }
   return { functions, described };
 }

@@ -21,9 +21,12 @@ function load() {
   try {
     return require(path.join(folder, wanted));
   } catch (error) {
-    throw new Error(`quillet-service: ${wanted} cannot be loaded on ${platform()}: ${error.message}`, {
-      cause: error,
-    });
+    throw new Error(
+      `quillet-service: ${wanted} cannot be loaded on ${platform()}: ${error.message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -7,7 +7,17 @@ const { native, toJson, write } = require('./native');
 
 const LISTS = ['abilities', 'search', 'allowRead', 'allowWrite', 'allowEnv'];
 const FLAGS = ['allowNet', 'allowRun'];
-const OTHERS = ['inputs', 'model', 'tools', 'timeoutMs', 'signal', 'parameters', 'seed', 'limits', 'onEvent'];
+const OTHERS = [
+  'inputs',
+  'model',
+  'tools',
+  'timeoutMs',
+  'signal',
+  'parameters',
+  'seed',
+  'limits',
+  'onEvent',
+];
 /** Limits, and what the engine calls them. */
 const LIMITS = {
   steps: 'steps',
@@ -37,7 +47,8 @@ async function run(script, options = {}) {
     limits: limits(options.limits),
     isWatched: onEvent !== undefined,
   };
-  for (const name of LISTS) if (options[name] !== undefined) wanted[name] = texts(name, options[name]);
+  for (const name of LISTS)
+    if (options[name] !== undefined) wanted[name] = texts(name, options[name]);
   for (const name of FLAGS) wanted[name] = options[name] === true;
   const json = toJson(wanted);
   const begin = (bell) =>
@@ -65,7 +76,11 @@ function texts(name, list) {
 function seed(given) {
   if (given === undefined) return undefined;
   if (!Number.isSafeInteger(given) || given < 0)
-    throw refused('option.kind', 'seed is no whole number from 0', 'leave it out for another each time');
+    throw refused(
+      'option.kind',
+      'seed is no whole number from 0',
+      'leave it out for another each time',
+    );
   return given;
 }
 
@@ -75,7 +90,11 @@ function limits(given = {}) {
   for (const [name, most] of Object.entries(given)) {
     if (most === undefined) continue;
     if (typeof most !== 'number' || !(most >= 0))
-      throw refused('option.kind', `limits.${name} is no number from 0`, 'leave it out for the default');
+      throw refused(
+        'option.kind',
+        `limits.${name} is no number from 0`,
+        'leave it out for the default',
+      );
     found[LIMITS[name]] = Math.min(Math.floor(most), Number.MAX_SAFE_INTEGER);
   }
   return found;

@@ -42,9 +42,10 @@ const cases = FILES.flatMap((name) =>
   JSON.parse(readFileSync(join(CONFORMANCE, 'scripts', `${name}.json`), 'utf8')).filter(isHere),
 );
 
-const content = ({ content }) => (typeof content === 'string' ? content : content ? JSON.stringify(content) : '');
+const content = ({ content }) =>
+  typeof content === 'string' ? content : content ? JSON.stringify(content) : '';
 const textOf = (messages) => messages.map((one) => `${one.role}: ${content(one)}`).join('\n');
-const shown = (value) => (typeof value === 'string' ? value : JSON.stringify(value) ?? 'null');
+const shown = (value) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null'));
 
 /** Answers by the rules of a case. */
 function modelOf({ llm = [] }, asked) {
@@ -67,7 +68,9 @@ function modelOf({ llm = [] }, asked) {
 
 function pattern(text) {
   const flags = text.match(/^\(\?([a-z]+)\)/);
-  return flags ? new RegExp(text.slice(flags[0].length), `s${flags[1].replace('s', '')}`) : new RegExp(text, 's');
+  return flags
+    ? new RegExp(text.slice(flags[0].length), `s${flags[1].replace('s', '')}`)
+    : new RegExp(text, 's');
 }
 
 function toolsOf({ tools = {} }) {
@@ -143,7 +146,9 @@ for (const one of cases) {
           inputs: one.args,
           model: modelOf(one, asked),
           tools: toolsOf(one),
-          abilities: Object.entries(one.abilities ?? {}).flatMap(([name, is]) => (is ? [name] : [])),
+          abilities: Object.entries(one.abilities ?? {}).flatMap(([name, is]) =>
+            is ? [name] : [],
+          ),
           parameters: one.parameters,
           seed: one.seed ?? 1,
           limits: {
@@ -189,15 +194,22 @@ function outcome(expect, value, failed) {
       const wanted = expect.result?.$undefined ? undefined : expect.result;
       assert.deepStrictEqual(value, wanted);
     }
-    if (expect.result_in) assert.ok(expect.result_in.some((wanted) => isSame(wanted, value)), shown(value));
-    for (const part of list(expect.result_contains)) assert.ok(shown(value).includes(part), shown(value));
-    for (const part of list(expect.result_excludes)) assert.ok(!shown(value).includes(part), shown(value));
+    if (expect.result_in)
+      assert.ok(
+        expect.result_in.some((wanted) => isSame(wanted, value)),
+        shown(value),
+      );
+    for (const part of list(expect.result_contains))
+      assert.ok(shown(value).includes(part), shown(value));
+    for (const part of list(expect.result_excludes))
+      assert.ok(!shown(value).includes(part), shown(value));
     return;
   }
   assert.ok(failed, `an error is expected, not ${shown(value)}`);
   if (expect.error_code) assert.equal(failed.code, expect.error_code, failed.message);
   const findings = (failed.findings ?? []).map(
-    ({ source, line, column, message, hint }) => `${source}:${line}:${column}: ${message} (${hint})`,
+    ({ source, line, column, message, hint }) =>
+      `${source}:${line}:${column}: ${message} (${hint})`,
   );
   const all = [failed.message, ...findings].join('\n');
   for (const part of expect.error_contains ?? []) assert.ok(all.includes(part), all);
@@ -214,10 +226,14 @@ function requests(expect, asked) {
     for (const part of parts) assert.ok(!textOf(asked[index].messages).includes(part));
   for (const [index, options] of indexed(expect.request_options))
     for (const [name, wanted] of Object.entries(options))
-      assert.ok(holds(wanted, asked[index].options[name] ?? null), `${name}: ${shown(asked[index].options[name])}`);
+      assert.ok(
+        holds(wanted, asked[index].options[name] ?? null),
+        `${name}: ${shown(asked[index].options[name])}`,
+      );
   for (const [index, names] of indexed(expect.request_without))
     for (const name of names) assert.ok(!(name in asked[index].options), name);
-  for (const [index, name] of indexed(expect.request_models)) assert.equal(asked[index].options.model, name);
+  for (const [index, name] of indexed(expect.request_models))
+    assert.equal(asked[index].options.model, name);
   for (const [index, wanted] of indexed(expect.request_tools)) {
     const offers = (asked[index].options.tools ?? []).map((tool) => tool.function);
     assert.equal(offers.length, wanted.length);

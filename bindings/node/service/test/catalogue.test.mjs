@@ -131,7 +131,9 @@ test('a render has its time', async () => {
   const catalogue = await Catalogue.open('memory:', { timeoutMs: 50 });
   const loop = '{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}';
   await catalogue.put('long', loop);
-  await assert.rejects(catalogue.render('long'), ({ code }) => /^render\.(limit|timeout)$/.test(code));
+  await assert.rejects(catalogue.render('long'), ({ code }) =>
+    /^render\.(limit|timeout)$/.test(code),
+  );
   catalogue.close();
 });
 

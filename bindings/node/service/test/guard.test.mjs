@@ -57,7 +57,10 @@ test('what is approved and what is refused', () => {
   assert.deepEqual(checked.tables, ['users', 'orders']);
   assert.equal(checked.shown, `${sql} LIMIT 10`);
   assert.ok(!checked.sql.includes('all') && checked.sql.endsWith('LIMIT 11'));
-  assert.equal(checkQuery('SELECT 1 FROM users', 'sqlite', null, { rows: null }).sql, 'SELECT 1 FROM users');
+  assert.equal(
+    checkQuery('SELECT 1 FROM users', 'sqlite', null, { rows: null }).sql,
+    'SELECT 1 FROM users',
+  );
   const refused = [
     ['SELECT *\nFROM usrs', 'sql.guard.table', 2, 6],
     ['SELECT nmae FROM users', 'sql.guard.column', 1, 8],
@@ -69,6 +72,8 @@ test('what is approved and what is refused', () => {
   assert.throws(() => checkQuery('SELECT 1', 'oracle'), /oracle.*dialects are/);
   assert.throws(() => checkQuery(1), { code: 'option.kind' });
   assert.throws(() => checkQuery('SELECT 1', 'sqlite', { users: 'id' }), { code: 'option.kind' });
-  assert.throws(() => checkQuery('SELECT 1', 'sqlite', null, { rows: -1 }), { code: 'option.kind' });
+  assert.throws(() => checkQuery('SELECT 1', 'sqlite', null, { rows: -1 }), {
+    code: 'option.kind',
+  });
   assert.throws(() => checkQuery('SELECT 1', 'sqlite', null, { mode: 'write' }), /modes are/);
 });

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 for (const page of ['README.md', 'node.md']) {
-  const text = readFileSync(new URL(`../${page}`, import.meta.url), 'utf8');
+  const text = readFileSync(new URL(page, import.meta.url), 'utf8');
   const blocks = [...text.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code);
   // What needs a browser's module is shown in Chromium.
   const ours = blocks.filter((code) => code.includes("from 'quillet"));

@@ -42,8 +42,14 @@ test('what is given, and what comes out', async () => {
   assert.equal(await run('$ret: "?=undefined"\n', { model: last }), undefined);
   const script = '---\nparameters: {model: gpt-x, temperature: 0.5}\n---\nuser: q\n';
   let told;
-  await run(script, { model: (_, options) => ((told = options), 'a'), parameters: { top_p: 0.25 } });
-  assert.deepEqual([told.model, told.temperature, told.top_p, told.stream], ['gpt-x', 0.5, 0.25, undefined]);
+  await run(script, {
+    model: (_, options) => ((told = options), 'a'),
+    parameters: { top_p: 0.25 },
+  });
+  assert.deepEqual(
+    [told.model, told.temperature, told.top_p, told.stream],
+    ['gpt-x', 0.5, 0.25, undefined],
+  );
 });
 
 test('forms of answers', async () => {
@@ -53,7 +59,18 @@ test('forms of answers', async () => {
     assert.equal(await run('user: q\n', { model: () => answer }), 'a message');
     assert.equal(await run('user: q\n', { model: async () => answer }), 'a message');
   }
-  const odd = [undefined, null, 1, [], {}, { role: 'assistant' }, { choices: [] }, () => 1, NaN, Buffer.from('x')];
+  const odd = [
+    undefined,
+    null,
+    1,
+    [],
+    {},
+    { role: 'assistant' },
+    { choices: [] },
+    () => 1,
+    NaN,
+    Buffer.from('x'),
+  ];
   for (const answer of odd) {
     await assert.rejects(run('user: q\n', { model: () => answer }), (error) => {
       assert.ok(error instanceof QuilletError);
@@ -65,7 +82,14 @@ test('forms of answers', async () => {
 
 test('a model that throws', async () => {
   const thrown = new TypeError('no network');
-  for (const model of [() => { throw thrown; }, async () => { throw thrown; }]) {
+  for (const model of [
+    () => {
+      throw thrown;
+    },
+    async () => {
+      throw thrown;
+    },
+  ]) {
     await assert.rejects(run('system: x\nuser: q\n', { model }), (error) => {
       assert.equal(error.code, 'script.model');
       assert.match(error.message, /TypeError: no network/);
@@ -78,7 +102,10 @@ test('a model that throws', async () => {
 
 test('a model that hangs has its time, and a signal ends it', async () => {
   const model = () => new Promise(() => {});
-  await assert.rejects(run('user: q\n', { model, timeoutMs: 200 }), ({ code }) => code === 'script.limit');
+  await assert.rejects(
+    run('user: q\n', { model, timeoutMs: 200 }),
+    ({ code }) => code === 'script.limit',
+  );
   const signal = AbortSignal.timeout(100);
   await assert.rejects(run('user: q\n', { model, signal }), ({ name }) => name === 'TimeoutError');
 });
@@ -104,7 +131,12 @@ test('tools of the model and of the script', async () => {
   const add = { call: async ({ a, b }) => a + b, parameters: ['a', 'b'] };
   assert.equal(await run('$tool: {name: add, a: 1, b: 2}\n', { model: last, tools: { add } }), 3);
   const thrown = new RangeError('too much');
-  const fails = { call: () => { throw thrown; }, parameters: [] };
+  const fails = {
+    call: () => {
+      throw thrown;
+    },
+    parameters: [],
+  };
   await assert.rejects(
     run('$tool: {name: add}\n', { model: last, tools: { add: fails } }),
     (error) => error.cause === thrown && error.message.includes('too much'),
@@ -131,16 +163,21 @@ test('what happens is told', async () => {
   const options = { model: () => 'a', tools: { f: () => 1 } };
   await run(script, { ...options, onEvent: (event) => events.push(event) });
   assert.ok(events.some(({ type, text }) => type === 'printed' && text === 'one'));
-  assert.ok(events.some(({ type, name, result }) => type === 'tool_result' && name === 'f' && result === 1));
+  assert.ok(
+    events.some(({ type, name, result }) => type === 'tool_result' && name === 'f' && result === 1),
+  );
   assert.ok(events.some(({ type, content }) => type === 'message' && content === 'a'));
-  const onEvent = () => { throw new Error('the watcher'); };
+  const onEvent = () => {
+    throw new Error('the watcher');
+  };
   await assert.rejects(run(script, { ...options, onEvent }), /the watcher/);
 });
 
 test('a model may call the package', async () => {
   const catalogue = await Catalogue.open('memory:');
   await catalogue.put('hello', 'Hello {{ n }}!');
-  const model = async () => catalogue.render('hello', { n: await run('user: q\n', { model: () => 'inner' }) });
+  const model = async () =>
+    catalogue.render('hello', { n: await run('user: q\n', { model: () => 'inner' }) });
   assert.equal(await run('user: q\n', { model }), 'Hello inner!');
   catalogue.close();
 });

@@ -36,9 +36,28 @@ test('calls run side by side', async () => {
 const circle = [];
 circle.push(circle);
 const FAILURES = [
-  [() => { throw new Error('no such city'); }, 'no such city'],
-  [async () => { throw new TypeError('odd'); }, 'TypeError: odd'],
-  [() => { throw { toString() { throw new Error(); } }; }, 'no text'],
+  [
+    () => {
+      throw new Error('no such city');
+    },
+    'no such city',
+  ],
+  [
+    async () => {
+      throw new TypeError('odd');
+    },
+    'TypeError: odd',
+  ],
+  [
+    () => {
+      throw {
+        toString() {
+          throw new Error();
+        },
+      };
+    },
+    'no text',
+  ],
   [() => () => 1, 'is a function'],
   [() => NaN, 'NaN'],
   [() => 1n << 70n, '64 bits'],
@@ -56,7 +75,15 @@ FAILURES.forEach(([f, said], index) => {
     assert.ok(told[0].message.includes(said), told[0].message);
     assert.ok(told[0].error !== undefined);
     await assert.rejects(
-      render('one', { f }, { onToolError: ({ message }) => { throw new Error(`told: ${message}`); } }),
+      render(
+        'one',
+        { f },
+        {
+          onToolError: ({ message }) => {
+            throw new Error(`told: ${message}`);
+          },
+        },
+      ),
       /^Error: told: /,
     );
   });
@@ -75,7 +102,11 @@ test('a function that hangs holds nobody up', async () => {
   await quick.put('one', '[{{ f(1) }}]');
   const told = [];
   const tools = { f: () => new Promise(() => {}) };
-  const text = await quick.render('one', {}, { tools, onToolError: (failed) => told.push(failed.message) });
+  const text = await quick.render(
+    'one',
+    {},
+    { tools, onToolError: (failed) => told.push(failed.message) },
+  );
   assert.equal(text, '[]');
   assert.match(told[0], /did not answer within the time/);
   quick.close();
@@ -90,6 +121,7 @@ test('a signal ends a render', async () => {
 });
 
 test('a function may call the package', async () => {
-  const f = async () => (await render('one', { f: () => 'inner' })) + Object.keys(await catalogue.labels('one'));
+  const f = async () =>
+    (await render('one', { f: () => 'inner' })) + Object.keys(await catalogue.labels('one'));
   assert.equal(await render('one', { f }), '[[inner]]');
 });

@@ -2,7 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as base from 'quillet';
@@ -16,7 +19,16 @@ test('a program that uses everything passes TypeScript', () => {
   const files = ['types/module.mts', 'types/common.cts'].map((file) =>
     fileURLToPath(new URL(file, import.meta.url)),
   );
-  const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom'];
+  const options = [
+    '--noEmit',
+    '--strict',
+    '--target',
+    'es2022',
+    '--module',
+    'nodenext',
+    '--lib',
+    'es2022,dom',
+  ];
   try {
     execFileSync(process.execPath, [tsc, ...options, ...files], { encoding: 'utf8' });
   } catch (error) {
@@ -46,4 +58,14 @@ test('both packages have one version, and each names the other', () => {
   assert.equal(here.dependencies.quillet, engine.version);
   assert.equal(engine.peerDependencies['quillet-service'], engine.version);
   assert.ok(engine.peerDependenciesMeta['quillet-service'].optional);
+});
+
+test('without the second package the first one says what to install', (t) => {
+  const alone = mkdtempSync(join(tmpdir(), 'quillet-'));
+  t.after(() => rmSync(alone, { recursive: true, force: true }));
+  cpSync(dirname(require.resolve('quillet/package.json')), alone, { recursive: true });
+  assert.throws(
+    () => require(join(alone, 'lib', 'service.cjs')),
+    /comes with the package quillet-service: npm install quillet-service/,
+  );
 });

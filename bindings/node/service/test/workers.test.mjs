@@ -11,7 +11,9 @@ async function work() {
   const texts = [];
   for (let n = 0; n < 20; n++) {
     texts.push(await catalogue.render('one', { n }, { tools: { f: async (n) => n + 1 } }));
-    texts.push(await run('user: "{{n}}"\n', { inputs: { n }, model: (messages) => messages[0].content }));
+    texts.push(
+      await run('user: "{{n}}"\n', { inputs: { n }, model: (messages) => messages[0].content }),
+    );
   }
   catalogue.close();
   return texts.join();

@@ -1,5 +1,13 @@
 import { Catalogue, checkQuery, QuilletError, run } from 'quillet/service';
-import type { Checked, FailedCall, Labels, RenderOptions, ScriptEvent, Tool, Version } from 'quillet/service';
+import type {
+  Checked,
+  FailedCall,
+  Labels,
+  RenderOptions,
+  ScriptEvent,
+  Tool,
+  Version,
+} from 'quillet/service';
 import { run as straight } from 'quillet-service';
 
 const catalogue: Catalogue = await Catalogue.open('redis://127.0.0.1/', { timeoutMs: 5_000 });

@@ -45,13 +45,13 @@ pub struct Refusal {
     /// What is wrong, with its place, without what mends it.
     pub message: String,
     /// The source that it is about; empty where none is.
-    pub source: String,
+    pub source: Box<str>,
     /// The place in that source.
     pub position: Option<Position>,
     /// What mends it.
-    pub hint: Option<String>,
+    pub hint: Option<Box<str>>,
     /// Everything that was found.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Box<[Diagnostic]>,
 }
 
 impl Refusal {
@@ -61,16 +61,16 @@ impl Refusal {
             kind,
             code: code.into(),
             message: message.into(),
-            source: String::new(),
+            source: Box::default(),
             position: None,
             hint: None,
-            diagnostics: Vec::new(),
+            diagnostics: Box::default(),
         }
     }
 
     /// An argument that is none.
     #[must_use]
-    pub fn option(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn option(message: impl Into<String>, hint: impl Into<Box<str>>) -> Self {
         Refusal {
             hint: Some(hint.into()),
             ..Refusal::new(Kind::Option, "option.value", message)
@@ -84,11 +84,11 @@ impl Refusal {
     /// The same with its findings, of which the first says the place and what mends it.
     fn with_findings(mut self, diagnostics: Vec<Diagnostic>) -> Self {
         if let Some(first) = diagnostics.first() {
-            self.source.clone_from(&first.source);
+            self.source = first.source.as_str().into();
             self.position = first.position;
-            self.hint.clone_from(&first.help);
+            self.hint = first.help.as_deref().map(Into::into);
         }
-        self.diagnostics = diagnostics;
+        self.diagnostics = diagnostics.into();
         self.without_hint()
     }
 
@@ -143,14 +143,14 @@ impl From<ServiceError> for Refusal {
             ServiceError::Missing { places, hints, .. }
             | ServiceError::UnknownFunctions { places, hints, .. } => {
                 let refusal = refusal.with_findings(places);
-                let hint = (!hints.is_empty()).then(|| hints.join("; "));
+                let hint = (!hints.is_empty()).then(|| hints.join("; ").into());
                 let hint = hint.or_else(|| refusal.hint.clone());
                 Refusal { hint, ..refusal }.without_hint()
             }
             ServiceError::Render(failure) => Refusal {
-                source: failure.error.source_name,
+                source: failure.error.source_name.into(),
                 position: failure.error.position,
-                hint: failure.error.help,
+                hint: failure.error.help.map(Into::into),
                 ..refusal
             }
             .without_hint(),
@@ -204,7 +204,7 @@ impl From<GuardError> for Refusal {
     fn from(error: GuardError) -> Self {
         Refusal {
             position: error.position,
-            hint: error.help,
+            hint: error.help.map(Into::into),
             ..Refusal::new(Kind::Query, error.code, error.message)
         }
     }

@@ -122,7 +122,7 @@ pub async fn run(run: Run, board: Board) -> Result<Done, Refusal> {
             let seconds = time.as_secs_f64();
             let message = format!("the script took longer than {seconds} s");
             let mut refusal = Refusal::new(Kind::Limit, ErrorCode::ScriptLimit, message);
-            refusal.hint = Some("raise its timeout".to_owned());
+            refusal.hint = Some("raise its timeout".into());
             Err(refusal)
         })
 }

@@ -124,6 +124,8 @@ impl Drop for End {
 
 #[cfg(test)]
 mod tests {
+    use quillet::Map;
+
     use super::*;
 
     const LONG: Duration = Duration::from_secs(20);
@@ -136,14 +138,10 @@ mod tests {
         built.unwrap()
     }
 
-    fn asks(board: Board) -> impl Future<Output = Result<Done, Refusal>> {
-        async move {
-            let name = Some(Arc::from("f"));
-            let answer = board
-                .call(name, vec![Value::Int(1)], Default::default())
-                .await;
-            Ok(Done::from(answer.unwrap_or_else(Value::from)))
-        }
+    async fn asks(board: Board) -> Result<Done, Refusal> {
+        let name = Some(Arc::from("f"));
+        let answer = board.call(name, vec![Value::Int(1)], Map::default()).await;
+        Ok(Done::from(answer.unwrap_or_else(Value::from)))
     }
 
     fn call_of(work: &Work) -> u64 {

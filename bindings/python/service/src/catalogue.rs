@@ -14,7 +14,7 @@ use crate::error::raised;
 use crate::functions::described;
 use crate::runtime::wait;
 use crate::script::seconds;
-use crate::work::Work;
+use crate::work::{Given, Work};
 
 /// What a render may take unless something else is said: tools are slower than templates.
 const USUAL: Duration = Duration::from_secs(30);
@@ -83,7 +83,7 @@ impl Catalogue {
         named: Option<Bound<'py, PyDict>>,
         which: Option<Bound<'py, PyAny>>,
         as_messages: bool,
-    ) -> PyResult<(Bound<'py, PyAny>, Vec<(String, String)>)> {
+    ) -> PyResult<Given<'py>> {
         let request = request(py, id, (variables, named), which, as_messages)?;
         let open = self.open(py)?;
         let board = Board::default();

@@ -24,6 +24,9 @@ impl Work {
     }
 }
 
+/// A value, and the tools that failed with their reasons.
+pub(crate) type Given<'py> = (Bound<'py, PyAny>, Vec<(String, String)>);
+
 #[pymethods]
 impl Work {
     /// Waits for news, and gives all there are; `None` once it has ended.
@@ -74,7 +77,7 @@ impl Work {
     }
 
     /// What it gave, once it has ended: the value, and the tools that failed with their reasons.
-    fn result<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Vec<(String, String)>)> {
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<Given<'py>> {
         let done = self.0.outcome();
         let done = done.map_err(|refusal| raised(py, &refusal))?;
         let value = object::object(py, &done.value.unwrap_or_default())?;

@@ -10,21 +10,21 @@
     reason = "an object of them would cost more than the call"
 )]
 
+mod crossing;
+
 use std::cell::RefCell;
 
 use napi::bindgen_prelude::*;
-use napi::{Env, JsString, JsValue, check_status, sys};
+use napi::{Env, JsString, JsValue};
 use napi_derive::napi;
 use quillet_bridge::{Encoded, Refusal, Wanted, World};
 
-/// Units of text for which the buffer is kept between calls.
-const KEPT_UNITS: usize = 128 << 10;
+use crossing::{encoded, string_of};
 
 thread_local! {
     /// Node runs each worker in a thread of its own. No JavaScript runs while this is borrowed, so
     /// nobody asks for it a second time.
     static WORLD: RefCell<World> = RefCell::default();
-    static UNITS: RefCell<Vec<u16>> = const { RefCell::new(Vec::new()) };
 }
 
 fn world<T>(work: impl FnOnce(&mut World) -> T) -> T {
@@ -237,51 +237,6 @@ pub fn formats() -> String {
     quillet_bridge::formats()
 }
 
-/// Has `work` read a value.
-fn encoded<T>(
-    encoder: u32,
-    words: &[i32],
-    count: u32,
-    string: JsString<'_>,
-    units: u32,
-    work: impl FnOnce(Encoded<'_>) -> T,
-) -> Result<T> {
-    UNITS.with_borrow_mut(|buffer| {
-        copy(string, units as usize, buffer)?;
-        Ok(work(Encoded {
-            encoder,
-            words: words.get(..count as usize).unwrap_or_default(),
-            units: buffer,
-            memory: 0,
-        }))
-    })
-}
-
-/// Copies a string out of Node.
-fn copy(string: JsString<'_>, units: usize, buffer: &mut Vec<u16>) -> Result<()> {
-    if units < KEPT_UNITS && buffer.capacity() > KEPT_UNITS {
-        *buffer = Vec::new();
-    }
-    // One more, for the zero that Node writes behind.
-    buffer.resize(units + 1, 0);
-    if units > 0 {
-        let value = string.value();
-        // SAFETY: the string is an argument of the call at hand, so the environment and the value live;
-        // the buffer is as long as is said.
-        check_status!(unsafe {
-            sys::napi_get_value_string_utf16(
-                value.env,
-                value.value,
-                buffer.as_mut_ptr(),
-                units + 1,
-                std::ptr::null_mut(),
-            )
-        })?;
-    }
-    buffer.truncate(units);
-    Ok(())
-}
-
 /// Tells the collector of garbage what it does not see: else it lets templates wait until its own
 /// memory is full of numbers.
 fn weigh(env: &Env, bytes: i64) -> Result<()> {
@@ -295,15 +250,6 @@ fn bytes(env: &Env, outcome: Outcome<Vec<u8>>) -> Result<Unknown<'_>> {
         Ok(bytes) => string_of(env, &bytes),
         Err(refusal) => error(env, &refusal),
     }
-}
-
-fn string_of<'e>(env: &'e Env, bytes: &[u8]) -> Result<Unknown<'e>> {
-    // Where each byte is a character, Node has only to copy them.
-    if bytes.is_ascii() {
-        return Ok(env.create_string_latin1(bytes)?.to_unknown());
-    }
-    let text = String::from_utf8_lossy(bytes);
-    Ok(env.create_string(text)?.to_unknown())
 }
 
 fn text(env: &Env, outcome: Outcome<String>) -> Result<Unknown<'_>> {

@@ -109,3 +109,24 @@ def test_an_exit_with_renders_under_way() -> None:
         """
     )
     assert (done.returncode, done.stdout) == (0, "bye\n"), done.stderr
+
+
+def test_what_comes_with_another_package_says_so() -> None:
+    done = run(
+        """
+        import quillet_engine
+        for name in ("Catalogue", "run", "run_async", "check_query"):
+            try:
+                getattr(quillet_engine, name)
+            except ImportError as error:
+                print(error, error.name)
+        """
+    )
+    said = "comes with the package quillet-engine-service: pip install"
+    name = "quillet_engine_service"
+    assert done.stdout.splitlines() == [
+        f'quillet_engine.Catalogue {said} "quillet-engine[redis]" {name}',
+        f'quillet_engine.run {said} "quillet-engine[scripts]" {name}',
+        f'quillet_engine.run_async {said} "quillet-engine[scripts]" {name}',
+        f'quillet_engine.check_query {said} "quillet-engine[sql]" {name}',
+    ], done.stderr

@@ -282,6 +282,18 @@ impl Snapshot {
             .any(|prompt| matches!(&prompt.state, State::Valid(entry) if entry.script().is_some()))
     }
 
+    /// The same definitions, where these tools are called by their names, whatever else has these:
+    /// for one request that brings functions of its own.
+    #[must_use]
+    pub fn with_tools(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        let mut with = self.clone();
+        for tool in tools {
+            let name = Arc::from(tool.spec().name.as_str());
+            with.functions.insert(name, tool);
+        }
+        with
+    }
+
     /// The tool of that id.
     ///
     /// # Errors

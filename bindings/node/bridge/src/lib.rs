@@ -320,6 +320,14 @@ impl World {
         self.renderings.take(rendering);
     }
 
+    /// Reads a value by itself, for whoever has no template for it.
+    ///
+    /// # Errors
+    /// It is none that JavaScript has written.
+    pub fn read(&mut self, encoded: &Encoded<'_>) -> Result<Value, Refusal> {
+        self.value(None, encoded)
+    }
+
     fn template(&mut self, template: u32) -> Result<&Template, Refusal> {
         let compiled = self.templates.get(template).ok_or(GONE)?;
         Ok(&compiled.template)

@@ -5,14 +5,19 @@
 'Hello Ada!'
 """
 
+from typing import TYPE_CHECKING
+
 from ._engine import __version__, check, convert, formats
 from ._errors import (
     ConvertError,
     FileError,
     LimitError,
     OptionError,
+    QueryError,
     QuilletError,
     RenderError,
+    ScriptError,
+    StoreError,
     TemplateError,
     TemplateNotFound,
     TemplateSyntaxError,
@@ -31,9 +36,12 @@ __all__ = [
     "FunctionLoader",
     "LimitError",
     "OptionError",
+    "QueryError",
     "QuilletError",
     "RenderError",
+    "ScriptError",
     "Segment",
+    "StoreError",
     "Template",
     "TemplateError",
     "TemplateNotFound",
@@ -47,6 +55,19 @@ __all__ = [
     "formats",
 ]
 
+if TYPE_CHECKING:
+    from quillet_engine_service import Catalogue, check_query, run, run_async
+
+    from .environment import DictLoader, Environment, FileSystemLoader, FunctionLoader
+
+# What comes with another package, and the extra that brings it.
+_SERVICE = {
+    "Catalogue": "redis",
+    "check_query": "sql",
+    "run": "scripts",
+    "run_async": "scripts",
+}
+
 
 def __getattr__(name: str) -> object:
     # What few programs need is not loaded with the package.
@@ -54,4 +75,20 @@ def __getattr__(name: str) -> object:
         from . import environment
 
         return getattr(environment, name)
+    if name in _SERVICE:
+        return getattr(_service(name), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _service(name: str) -> object:
+    try:
+        import quillet_engine_service
+    except ModuleNotFoundError as error:
+        if error.name != "quillet_engine_service":
+            raise
+        command = f'pip install "quillet-engine[{_SERVICE[name]}]"'
+        raise ImportError(
+            f"quillet_engine.{name} comes with the package quillet-engine-service: {command}",
+            name=error.name,
+        ) from None
+    return quillet_engine_service

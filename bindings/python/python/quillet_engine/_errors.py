@@ -101,5 +101,17 @@ class FileError(QuilletError):
     """A prompt file cannot be read."""
 
 
+class StoreError(QuilletError):
+    """A store cannot be reached, or does not let something be written."""
+
+
+class ScriptError(QuilletError):
+    """A script is broken, or fails; what a function raised in it is the ``__cause__``."""
+
+
+class QueryError(QuilletError):
+    """A query does more than read, or reads what it may not."""
+
+
 class ToolWarning(UserWarning):
     """The call of a function failed, and its place in the text is empty."""

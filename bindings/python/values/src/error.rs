@@ -18,6 +18,7 @@ pub fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
 }
 
 /// What every exception says.
+#[derive(Debug)]
 pub struct Said<'a> {
     /// Its class in `_errors`.
     pub class: &'a str,

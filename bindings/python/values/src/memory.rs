@@ -6,6 +6,7 @@
 //! kept alive; lists and dicts may change, so what is in them is compared one by one. No list and no
 //! dict is kept alive, and nothing that could lead back to the template.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use pyo3::prelude::*;
@@ -24,6 +25,12 @@ const PATIENCE: u32 = 8;
 /// The last variables of one template.
 #[derive(Default)]
 pub struct Memory(Mutex<Vec<Slot>>);
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").finish_non_exhaustive()
+    }
+}
 
 /// One variable.
 pub(crate) struct Slot {

@@ -1,0 +1,3 @@
+import service from './service.cjs';
+
+export const { Catalogue, QuilletError, checkQuery, run } = service;

@@ -1,0 +1,3 @@
+import service from './index.cjs';
+
+export const { Catalogue, QuilletError, checkQuery, run } = service;

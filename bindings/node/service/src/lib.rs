@@ -1,0 +1,267 @@
+//! What of Quillet needs a store, a runtime or a parser of SQL, as an addon of Node. `lib/` is its face
+//! in JavaScript; nobody else calls these functions, which take what `lib/` has checked. Where
+//! something is wrong they give `{error}`, as JSON.
+//!
+//! Whatever may wait is a work, known by number: a bell is rung when there is news of it, and
+//! `lib/drive.js` takes the news, makes the calls in the event loop and gives back what they gave.
+
+#![expect(
+    clippy::too_many_arguments,
+    reason = "an object of them would cost more than the call"
+)]
+
+#[path = "../../src/crossing.rs"]
+mod crossing;
+mod given;
+mod place;
+mod told;
+
+use std::time::Duration;
+
+use napi::Env;
+use napi::JsString;
+use napi::bindgen_prelude::*;
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
+use napi_derive::napi;
+use quillet_bindings::{Board, Catalogue, Done, Refusal, Work};
+use quillet_bridge::World;
+use quillet_core::{Map, Value};
+use serde_json::json;
+
+use crossing::{encoded, string_of};
+use place::{catalogues, works, world};
+
+/// Rung when there is news.
+type Bell<'a> = Function<'a, (), ()>;
+type Outcome<T> = std::result::Result<T, Refusal>;
+
+/// See [`World::add_encoder`].
+#[napi(catch_unwind)]
+pub fn encoder() -> u32 {
+    world(World::add_encoder)
+}
+
+/// See [`World::add_shape`].
+#[napi(catch_unwind)]
+pub fn shape(encoder: u32, keys: Vec<String>) -> Result<u32> {
+    let added = world(|world| world.add_shape(encoder, keys));
+    added.map_err(|refusal| Error::from_reason(refusal.json()))
+}
+
+/// See [`World::forget_shapes`].
+#[napi(catch_unwind)]
+pub fn forget_shapes(encoder: u32) {
+    world(|world| world.forget_shapes(encoder));
+}
+
+/// Opens a store: the work gives its number.
+#[napi(catch_unwind)]
+pub fn open<'e>(
+    env: &'e Env,
+    store: String,
+    milliseconds: f64,
+    bell: Bell<'_>,
+) -> Result<Unknown<'e>> {
+    let time = given::time(milliseconds);
+    let opened = place::opened();
+    let work = Work::begin(|_| async move {
+        let catalogue = Catalogue::open(&store, time).await?;
+        Ok(Done::from(Value::Int(opened.keep(catalogue))))
+    });
+    begun(env, work, bell)
+}
+
+/// Stops following a store.
+#[napi(catch_unwind)]
+pub fn close(catalogue: u32) {
+    let closed = catalogues(|catalogues| catalogues.take(catalogue));
+    place::let_go(closed);
+}
+
+/// The ids of all prompts, as JSON.
+#[napi(catch_unwind)]
+pub fn ids(env: &Env, catalogue: u32) -> Result<Unknown<'_>> {
+    text(env, of(catalogue).map(|open| json!(open.ids()).to_string()))
+}
+
+/// Everything that is wrong with the prompts of a store, as JSON.
+#[napi(catch_unwind)]
+pub fn findings(env: &Env, catalogue: u32) -> Result<Unknown<'_>> {
+    let found = of(catalogue).map(|open| told::findings(&open.findings()).to_string());
+    text(env, found)
+}
+
+/// Begins a render; `request` is JSON, the value are its variables.
+#[napi(catch_unwind)]
+pub fn render<'e>(
+    env: &'e Env,
+    catalogue: u32,
+    request: String,
+    encoder: u32,
+    words: &[i32],
+    count: u32,
+    string: JsString<'_>,
+    units: u32,
+    bell: Bell<'_>,
+) -> Result<Unknown<'e>> {
+    let variables = value(encoder, words, count, string, units)?;
+    let wanted = of(catalogue).and_then(|open| Ok((open, given::request(&request, variables?)?)));
+    let (open, request) = match wanted {
+        Ok(wanted) => wanted,
+        Err(refusal) => return error(env, &refusal),
+    };
+    let work = Work::begin(|board| async move { open.render(request, &board).await });
+    begun(env, work, bell)
+}
+
+/// Begins something else with a store: `what` is its name, `arguments` are JSON.
+#[napi(catch_unwind)]
+pub fn ask<'e>(
+    env: &'e Env,
+    catalogue: u32,
+    what: String,
+    arguments: String,
+    bell: Bell<'_>,
+) -> Result<Unknown<'e>> {
+    let open = match of(catalogue) {
+        Ok(open) => open,
+        Err(refusal) => return error(env, &refusal),
+    };
+    let work = Work::begin(|_| async move { given::ask(&open, &what, &arguments).await });
+    begun(env, work, bell)
+}
+
+/// Begins to run a script; `options` are JSON, the value is a list of what it is given and of
+/// parameters of models.
+#[napi(catch_unwind)]
+pub fn run<'e>(
+    env: &'e Env,
+    options: String,
+    encoder: u32,
+    words: &[i32],
+    count: u32,
+    string: JsString<'_>,
+    units: u32,
+    bell: Bell<'_>,
+) -> Result<Unknown<'e>> {
+    let values = value(encoder, words, count, string, units)?;
+    let wanted = match values.and_then(|values| given::run(&options, values)) {
+        Ok(wanted) => wanted,
+        Err(refusal) => return error(env, &refusal),
+    };
+    let work = Work::begin(|board: Board| quillet_bindings::run(wanted, board));
+    begun(env, work, bell)
+}
+
+/// What has happened with a work, as JSON; `null` once it has ended.
+#[napi(catch_unwind)]
+pub fn news(env: &Env, work: u32) -> Result<Unknown<'_>> {
+    let news = works(|works| works.get(work).and_then(|work| work.news(Duration::ZERO)));
+    match news {
+        Some(news) => text(env, Ok(told::news(news))),
+        None => Null.into_unknown(env),
+    }
+}
+
+/// Gives what a call gave.
+#[napi(catch_unwind)]
+pub fn answer<'e>(
+    env: &'e Env,
+    work: u32,
+    call: u32,
+    encoder: u32,
+    words: &[i32],
+    count: u32,
+    string: JsString<'_>,
+    units: u32,
+) -> Result<Unknown<'e>> {
+    match value(encoder, words, count, string, units)? {
+        Ok(value) => {
+            works(|works| {
+                works
+                    .get(work)
+                    .map(|work| work.answer(call.into(), Ok(value)))
+            });
+            0.into_unknown(env)
+        }
+        Err(refusal) => error(env, &refusal),
+    }
+}
+
+/// Says that a call failed, and why.
+#[napi(catch_unwind)]
+pub fn fail(work: u32, call: u32, message: String) {
+    works(|works| {
+        works
+            .get(work)
+            .map(|work| work.answer(call.into(), Err(message)))
+    });
+}
+
+/// Gives a work up; it is gone then.
+#[napi(catch_unwind)]
+pub fn cancel(work: u32) {
+    drop(works(|works| works.take(work)));
+}
+
+/// What a work gave, as JSON of `{value, failures}`; it is gone then.
+#[napi(catch_unwind)]
+pub fn result(env: &Env, work: u32) -> Result<Unknown<'_>> {
+    let ended = works(|works| works.take(work));
+    let done = ended.map_or_else(|| Err(place::gone()), |work| work.outcome());
+    text(env, done.map(told::done))
+}
+
+/// A query that may run, as JSON.
+#[napi(catch_unwind)]
+pub fn check_query(env: &Env, query: String) -> Result<Unknown<'_>> {
+    let checked = given::query(&query).and_then(|query| quillet_bindings::check(&query));
+    text(env, checked.map(|checked| told::checked(&checked)))
+}
+
+/// Keeps a work, has its bell rung, and gives its number.
+fn begun<'e>(env: &'e Env, work: std::io::Result<Work>, bell: Bell<'_>) -> Result<Unknown<'e>> {
+    let work = work.map_err(|error| Error::from_reason(error.to_string()))?;
+    // It keeps the process from ending until the work has.
+    let bell = bell.build_threadsafe_function().build()?;
+    work.listen(move || {
+        bell.call((), ThreadsafeFunctionCallMode::NonBlocking);
+    });
+    works(|works| works.add(work)).into_unknown(env)
+}
+
+fn of(catalogue: u32) -> Outcome<Catalogue> {
+    let open = catalogues(|catalogues| catalogues.get(catalogue).cloned());
+    open.ok_or_else(place::closed)
+}
+
+fn value(
+    encoder: u32,
+    words: &[i32],
+    count: u32,
+    string: JsString<'_>,
+    units: u32,
+) -> Result<Outcome<Value>> {
+    let read = encoded(encoder, words, count, string, units, |encoded| {
+        world(|world| world.read(&encoded))
+    })?;
+    Ok(read.map_err(|_| place::gone()))
+}
+
+fn text(env: &Env, outcome: Outcome<String>) -> Result<Unknown<'_>> {
+    match outcome {
+        Ok(text) => string_of(env, text.as_bytes()),
+        Err(refusal) => error(env, &refusal),
+    }
+}
+
+fn error<'e>(env: &'e Env, refusal: &Refusal) -> Result<Unknown<'e>> {
+    let mut object = Object::new(env)?;
+    object.set("error", told::refusal(refusal))?;
+    Ok(object.to_unknown())
+}
+
+/// An object, or none.
+fn map(value: &Value) -> Map {
+    value.as_map().cloned().unwrap_or_default()
+}

@@ -1,0 +1,13 @@
+"""Prompts of stores with their labels and versions, scripts, and the guard of SQL.
+
+>>> from quillet_engine_service import check_query
+>>> check_query("SELECT name FROM users", "postgresql", {"users": ["id", "name"]}).shown
+'SELECT name FROM users LIMIT 1000'
+"""
+
+from ._catalogue import Catalogue
+from ._guard import Checked, check_query
+from ._script import run, run_async
+from ._service import __version__
+
+__all__ = ["Catalogue", "Checked", "__version__", "check_query", "run", "run_async"]

@@ -1,0 +1,278 @@
+//! Prompts of a store.
+
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use quillet_bindings::{Board, Kind, Refusal, Request, Which, runtime};
+use quillet_core::Value;
+use quillet_python_values::{error, object, value};
+
+use crate::error::raised;
+use crate::functions::described;
+use crate::runtime::wait;
+use crate::script::seconds;
+use crate::work::{Given, Work};
+
+/// What a render may take unless something else is said: tools are slower than templates.
+const USUAL: Duration = Duration::from_secs(30);
+
+/// The prompts of a store, which is followed. `quillet_engine_service.Catalogue` is this with what is
+/// written in Python.
+#[pyclass(subclass, frozen, module = "quillet_engine_service._service")]
+pub(crate) struct Catalogue {
+    store: String,
+    time: Duration,
+    /// Only held by those who hold the lock of the interpreter, so that nobody forks meanwhile.
+    held: Mutex<Held>,
+}
+
+/// The open store, and the process that opened it.
+struct Held {
+    process: u32,
+    open: Option<quillet_bindings::Catalogue>,
+}
+
+#[pymethods]
+impl Catalogue {
+    #[new]
+    #[pyo3(signature = (store, *, timeout = None))]
+    fn new(py: Python<'_>, store: String, timeout: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+        let time = timeout.map(|timeout| seconds(&timeout)).transpose()?;
+        let time = time.flatten().unwrap_or(USUAL);
+        if store.is_empty() {
+            // To the settings that would be none, and the prompts were in memory.
+            let hint = "give dir:PATH, sqlite:FILE, redis://HOST or memory:";
+            return Err(raised(py, &Refusal::option("the store is empty", hint)));
+        }
+        let open = wait(py, quillet_bindings::Catalogue::open(&store, time))?;
+        Ok(Catalogue {
+            store,
+            time,
+            held: Mutex::new(Held {
+                process: std::process::id(),
+                open: Some(open),
+            }),
+        })
+    }
+
+    /// The address that it was opened with.
+    #[getter]
+    fn store(&self) -> &str {
+        &self.store
+    }
+
+    /// Ids of all prompts, broken ones included, in order.
+    fn ids(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.open(py)?.ids())
+    }
+
+    /// Everything that is wrong with the prompts of the store.
+    fn check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        error::diagnostics(py, &self.open(py)?.findings())
+    }
+
+    /// Renders without functions.
+    fn rendered<'py>(
+        &self,
+        py: Python<'py>,
+        id: String,
+        variables: Option<Bound<'py, PyAny>>,
+        named: Option<Bound<'py, PyDict>>,
+        which: Option<Bound<'py, PyAny>>,
+        as_messages: bool,
+    ) -> PyResult<Given<'py>> {
+        let request = request(py, id, (variables, named), which, as_messages)?;
+        let open = self.open(py)?;
+        let board = Board::default();
+        let done = wait(py, async { open.render(request, &board).await })?;
+        let value = object::object(py, &done.value.unwrap_or_default())?;
+        Ok((value, done.failures))
+    }
+
+    /// Begins a render whose functions Python calls.
+    #[expect(clippy::too_many_arguments, reason = "those of one render")]
+    fn begin_render(
+        &self,
+        py: Python<'_>,
+        id: String,
+        variables: Option<Bound<'_, PyAny>>,
+        named: Option<Bound<'_, PyDict>>,
+        which: Option<Bound<'_, PyAny>>,
+        as_messages: bool,
+        tools: Vec<Bound<'_, PyDict>>,
+    ) -> PyResult<Work> {
+        let mut request = request(py, id, (variables, named), which, as_messages)?;
+        request.tools = described(tools)?;
+        let open = self.open(py)?;
+        Work::begin(|board| async move { open.render(request, &board).await })
+    }
+
+    /// Waits until all that was written to the store before is seen here.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        let open = self.open(py)?;
+        wait(py, async { open.sync().await })
+    }
+
+    /// The labels of a prompt.
+    fn labels<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
+        let open = self.open(py)?;
+        let labels = wait(py, async { open.labels(id).await })?;
+        object::object(py, &labels)
+    }
+
+    /// The versions of a prompt, newest first.
+    fn versions<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
+        let open = self.open(py)?;
+        let versions = wait(py, async { open.versions(id).await })?;
+        object::object(py, &versions)
+    }
+
+    /// Writes a prompt; gives the number of its version.
+    fn write(
+        &self,
+        py: Python<'_>,
+        id: &str,
+        definition: &Bound<'_, PyDict>,
+        labels: Vec<String>,
+        author: Option<&str>,
+        message: &str,
+    ) -> PyResult<u64> {
+        let read = value::variables(Some(definition.as_any()), None, None);
+        let definition = read.map_err(|error| error.raise(py, "the prompt"))?;
+        let open = self.open(py)?;
+        let written = open.put(id, definition, &labels, (author, message));
+        wait(py, written)
+    }
+
+    /// Moves a label to a version, or away with `None`; gives all labels.
+    fn label<'py>(
+        &self,
+        py: Python<'py>,
+        id: &str,
+        label: &str,
+        version: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let open = self.open(py)?;
+        let labels = wait(py, async { open.label(id, label, version).await })?;
+        object::object(py, &labels)
+    }
+
+    /// Removes a prompt with its labels; its versions stay.
+    fn remove(&self, py: Python<'_>, id: &str) -> PyResult<()> {
+        let open = self.open(py)?;
+        wait(py, async { open.remove(id).await })
+    }
+
+    /// Stops following the store. Whatever is asked for afterwards is an error.
+    fn close(&self, py: Python<'_>) {
+        let closed = Held {
+            process: std::process::id(),
+            open: None,
+        };
+        let before = {
+            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            mem::replace(&mut *held, closed)
+        };
+        py.detach(|| drop(before));
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Catalogue {:?}>", shown(&self.store))
+    }
+}
+
+impl Catalogue {
+    /// The open store. A forked process opens it for itself: what its parent has open (connections,
+    /// files, threads) is not shared with it.
+    fn open(&self, py: Python<'_>) -> PyResult<quillet_bindings::Catalogue> {
+        let (is_ours, open) = {
+            let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            (held.process == std::process::id(), held.open.clone())
+        };
+        let closed = || Refusal::new(Kind::Option, "option.value", "the catalogue is closed");
+        match open {
+            None => Err(raised(py, &closed())),
+            Some(open) if is_ours => Ok(open),
+            Some(parents) => {
+                // To drop it would reach for the parent's threads.
+                mem::forget(parents);
+                self.open_again(py)
+            }
+        }
+    }
+
+    fn open_again(&self, py: Python<'_>) -> PyResult<quillet_bindings::Catalogue> {
+        if self.store.starts_with("memory:") || self.store.starts_with("sqlite::memory:") {
+            let message = "a store in memory stays in the process that opened it";
+            let hint = "open it again after the fork, or take a folder, SQLite or Redis";
+            return Err(raised(py, &Refusal::option(message, hint)));
+        }
+        let open = wait(
+            py,
+            quillet_bindings::Catalogue::open(&self.store, self.time),
+        )?;
+        let held = Held {
+            process: std::process::id(),
+            open: Some(open.clone()),
+        };
+        let mut kept = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = held;
+        Ok(open)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let open = self.open.take();
+        if self.process != std::process::id() {
+            // Nothing that a parent has open is touched.
+            mem::forget(open);
+        } else if let Ok(runtime) = runtime::handle() {
+            let _runtime = runtime.enter();
+            drop(open);
+        }
+    }
+}
+
+fn request(
+    py: Python<'_>,
+    id: String,
+    (variables, named): (Option<Bound<'_, PyAny>>, Option<Bound<'_, PyDict>>),
+    which: Option<Bound<'_, PyAny>>,
+    as_messages: bool,
+) -> PyResult<Request> {
+    let variables = value::variables(variables.as_ref(), named.as_ref(), None);
+    let variables = variables.map_err(|error| error.raise(py, ""))?;
+    let which = which.map(|which| value::read(&which)).transpose();
+    let which = match which.map_err(|error| error.raise(py, "the version"))? {
+        None => Which::Usual,
+        Some(Value::Str(label)) => Which::Label(label.to_string()),
+        Some(Value::Int(number)) if number > 0 => Which::Version(number.cast_unsigned()),
+        Some(_) => {
+            let message = "the version is no number from 1, or the label no text";
+            let refusal = Refusal::option(message, "give label=\"production\" or version=3");
+            return Err(raised(py, &refusal));
+        }
+    };
+    Ok(Request {
+        id,
+        which,
+        variables,
+        tools: Vec::new(),
+        as_messages,
+    })
+}
+
+/// An address without its password.
+fn shown(store: &str) -> String {
+    let Some((scheme, rest)) = store.split_once("://") else {
+        return store.to_owned();
+    };
+    match rest.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://…@{host}"),
+        None => store.to_owned(),
+    }
+}

@@ -1,0 +1,34 @@
+//! The guard of SQL.
+
+use pyo3::prelude::*;
+use quillet_bindings::{Query, check};
+
+use crate::error::raised;
+
+/// The text to run, the tables that it reads, whether its rows were bounded, and the text as it is
+/// shown.
+type Checked = (String, Vec<String>, bool, String);
+
+/// Whether a query may run. `tables` are pairs of a name and columns.
+#[pyfunction]
+pub(crate) fn check_query(
+    py: Python<'_>,
+    sql: String,
+    dialect: String,
+    tables: Option<Vec<(String, Vec<String>)>>,
+    rows: Option<u64>,
+    functions: Vec<String>,
+    mode: String,
+) -> PyResult<Checked> {
+    let query = Query {
+        sql,
+        dialect,
+        tables,
+        rows,
+        functions,
+        mode,
+    };
+    let checked = py.detach(|| check(&query));
+    let checked = checked.map_err(|refusal| raised(py, &refusal))?;
+    Ok((checked.sql, checked.tables, checked.limited, checked.shown))
+}

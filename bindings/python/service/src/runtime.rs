@@ -1,0 +1,41 @@
+//! Waiting for the runtime without the lock of the interpreter.
+
+use std::future::Future;
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use quillet_bindings::{Refusal, runtime};
+
+use crate::error::raised;
+
+/// How often the interpreter is asked for signals while something is waited for.
+pub(crate) const TURN: Duration = Duration::from_millis(50);
+
+/// That the system gives no thread.
+pub(crate) fn no_runtime(error: &std::io::Error) -> PyErr {
+    PyRuntimeError::new_err(format!("the threads of stores cannot be started: {error}"))
+}
+
+/// Waits for what needs no function of Python.
+///
+/// # Errors
+/// Its own, or what a handler of signals raised: the work is dropped then.
+pub(crate) fn wait<T: Send>(
+    py: Python<'_>,
+    work: impl Future<Output = Result<T, Refusal>> + Send,
+) -> PyResult<T> {
+    let runtime = runtime::handle().map_err(|error| no_runtime(&error))?;
+    let done = py.detach(|| {
+        runtime.block_on(async {
+            let mut work = std::pin::pin!(work);
+            loop {
+                tokio::select! {
+                    done = &mut work => return Ok::<_, PyErr>(done),
+                    () = tokio::time::sleep(TURN) => Python::attach(|py| py.check_signals())?,
+                }
+            }
+        })
+    })?;
+    done.map_err(|refusal| raised(py, &refusal))
+}

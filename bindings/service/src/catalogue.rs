@@ -1,0 +1,248 @@
+//! Prompts of a store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet::core::Diagnostic;
+use quillet::core::history::{Labels, Mark, Target};
+use quillet::core::store::Kind;
+use quillet::hosting::definitions::{Actor, Definitions, Relabel, Wanted, Write};
+use quillet::prompt::{Input, RenderOutcome};
+use quillet::{Map, Quillet, Settings, Value};
+use serde_json::{Value as Json, json};
+
+use crate::REQUEST;
+use crate::board::Board;
+use crate::functions::{Described, Functions};
+use crate::refusal::Refusal;
+use crate::work::Done;
+
+/// How whoever writes through a package is named in histories, unless it says another name.
+const AUTHOR: &str = "program";
+/// Versions that are listed unless somebody wants more.
+const MOST_VERSIONS: usize = 1000;
+
+/// The prompts of a store, which is followed: what others write there is seen. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Catalogue(Quillet);
+
+/// Which version of a prompt is meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Which {
+    /// The one that readers get who name none: that of the label `production`, else what stands in
+    /// the store.
+    #[default]
+    Usual,
+    /// The one that a label points at.
+    Label(String),
+    /// The one of this number.
+    Version(u64),
+}
+
+/// What is to be rendered.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The prompt.
+    pub id: String,
+    /// Its version.
+    pub which: Which,
+    /// Its variables.
+    pub variables: Map,
+    /// Functions that it may call besides the tools of the store, which they go before.
+    pub tools: Vec<Described>,
+    /// Whether messages are wanted, and not a text.
+    pub as_messages: bool,
+}
+
+impl Request {
+    /// The id with its mark, as all ways in write it.
+    fn marked(&self) -> String {
+        match &self.which {
+            Which::Usual => self.id.clone(),
+            Which::Label(label) => format!("{}@{label}", self.id),
+            Which::Version(number) => format!("{}@{number}", self.id),
+        }
+    }
+}
+
+impl Catalogue {
+    /// Opens a store: `memory:`, `dir:PATH`, `sqlite:FILE`, `redis://HOST`. All other settings come
+    /// from the environment; `time` is what one render may take.
+    ///
+    /// # Errors
+    /// The address is none, or a variable of the environment is wrong. That a server does not
+    /// answer is told by whatever needs it.
+    pub async fn open(store: &str, time: Duration) -> Result<Self, Refusal> {
+        let mut settings = Settings::from_env()?;
+        settings.set("store.url", store)?;
+        settings.set("render.time_ms", &time.as_millis().max(1).to_string())?;
+        Ok(Catalogue(Quillet::with(settings).await?))
+    }
+
+    /// Ids of all prompts, broken ones included, in order.
+    #[must_use]
+    pub fn ids(&self) -> Vec<String> {
+        let snapshot = self.0.host().prompts().catalogue().snapshot();
+        snapshot.prompts.keys().map(|id| id.to_string()).collect()
+    }
+
+    /// Everything that is wrong with the prompts of the store.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Diagnostic> {
+        let snapshot = self.0.host().prompts().catalogue().snapshot();
+        let found = snapshot.prompts.values();
+        found
+            .flat_map(|prompt| prompt.diagnostics.clone())
+            .collect()
+    }
+
+    /// Renders a prompt: a text (messages each with its role before it), or messages in OpenAI's
+    /// shape.
+    ///
+    /// # Errors
+    /// There is no such prompt, a variable is missing, a limit is reached.
+    pub async fn render(&self, request: Request, board: &Board) -> Result<Done, Refusal> {
+        let id = request.marked();
+        let input = Input::new(&request.variables, REQUEST);
+        let prompts = self.0.host().prompts();
+        let outcome = if request.tools.is_empty() {
+            prompts.render(&id, &input).await?
+        } else {
+            let snapshot = prompts.catalogue().snapshot();
+            // Chosen among what all renders share: what was put together for a label is kept with
+            // its snapshot, and this render's own is used once.
+            let chosen = prompts.choose(&snapshot, &id, &input).await?;
+            let tools = Functions::new(request.tools, board);
+            let mut own = snapshot.with_tools(tools.into_tools());
+            own.prompts.insert(id.as_str().into(), chosen);
+            prompts.render_in(&Arc::new(own), &id, &input).await?
+        };
+        let RenderOutcome {
+            prompt, failures, ..
+        } = outcome;
+        let value = if request.as_messages {
+            let messages = serde_json::to_value(prompts.messages(prompt));
+            Value::from(messages.unwrap_or_default())
+        } else {
+            Value::from(prompt.to_string())
+        };
+        let failures = failures.into_iter();
+        Ok(Done {
+            value: Some(value),
+            failures: failures.map(|one| (one.tool, one.message)).collect(),
+        })
+    }
+
+    /// Waits until all that was written to the store before this is seen here.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn sync(&self) -> Result<(), Refusal> {
+        let synced = self.0.host().prompts().sync().await;
+        synced.map_err(Refusal::from)
+    }
+
+    /// The labels of a prompt: an object of numbers of versions, or of shares.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn labels(&self, id: &str) -> Result<Value, Refusal> {
+        let definitions = self.definitions();
+        // There is an answer for prompts that are there only.
+        definitions
+            .find(Kind::Prompt, id, Some(&Mark::latest()))
+            .await?;
+        let key = definitions.key(Kind::Prompt, id).await?;
+        let labels = definitions.labels(Kind::Prompt, &key).await?;
+        Ok(said(&labels))
+    }
+
+    /// The versions of a prompt, newest first: a list of objects.
+    ///
+    /// # Errors
+    /// There is no such prompt; the store keeps no history, or does not answer.
+    pub async fn versions(&self, id: &str) -> Result<Value, Refusal> {
+        let definitions = self.definitions();
+        let versions = definitions.versions(Kind::Prompt, id, None, MOST_VERSIONS);
+        let versions = serde_json::to_value(versions.await?);
+        Ok(versions.unwrap_or_default().into())
+    }
+
+    /// Writes a prompt after the checks of `quillet check`, and moves labels to it; gives the
+    /// number of its version. A definition that is there already makes no new one.
+    ///
+    /// # Errors
+    /// It is broken, or the store does not let it be written.
+    pub async fn put(
+        &self,
+        id: &str,
+        definition: Map,
+        labels: &[String],
+        (author, message): (Option<&str>, &str),
+    ) -> Result<u64, Refusal> {
+        let text = quillet::core::json::to_string(&definition.into());
+        let write = Write {
+            labels,
+            message,
+            ..Write::new(Kind::Prompt, id, text)
+        };
+        let written = self.definitions().write(&actor(author), write).await?;
+        self.sync().await?;
+        Ok(written.committed.version.number)
+    }
+
+    /// Moves a label to a version, or away; gives all labels of the prompt.
+    ///
+    /// # Errors
+    /// There is no such prompt or version; the store does not let it be written.
+    pub async fn label(
+        &self,
+        id: &str,
+        label: &str,
+        version: Option<u64>,
+    ) -> Result<Value, Refusal> {
+        let relabel = Relabel {
+            kind: Kind::Prompt,
+            id,
+            label,
+            wanted: version.map_or(Wanted::Nowhere, |number| Wanted::At(Mark::Number(number))),
+            expect: None,
+            message: "",
+        };
+        let labels = self.definitions().relabel(&actor(None), relabel).await?;
+        self.sync().await?;
+        Ok(said(&labels))
+    }
+
+    /// Removes a prompt with its labels; its versions stay.
+    ///
+    /// # Errors
+    /// There is no such prompt; the store does not let it be written.
+    pub async fn remove(&self, id: &str) -> Result<(), Refusal> {
+        let expect = quillet::core::history::Expect::Anything;
+        let actor = actor(None);
+        let removed = self
+            .definitions()
+            .remove(&actor, Kind::Prompt, id, "", expect);
+        removed.await?;
+        self.sync().await
+    }
+
+    fn definitions(&self) -> &Definitions {
+        self.0.host().definitions()
+    }
+}
+
+fn actor(author: Option<&str>) -> Actor {
+    Actor::all(author.unwrap_or(AUTHOR), REQUEST)
+}
+
+fn said(labels: &Labels) -> Value {
+    let target = |target: &Target| match target {
+        Target::Version(number) => json!(number),
+        split => json!(split),
+    };
+    let labels = labels.0.iter();
+    let labels = labels.map(|(name, at)| (name.clone(), target(at)));
+    Value::from(Json::Object(labels.collect()))
+}

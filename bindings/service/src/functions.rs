@@ -1,0 +1,145 @@
+//! Functions of the program as tools of templates and scripts.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use quillet::core::BoxFuture;
+use quillet::core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
+use quillet::script::host::{Network, Tools};
+use quillet::{Map, Value};
+use serde_json::{Value as Json, json};
+
+use crate::board::Board;
+
+/// The parameter that takes all arguments of a function whose own nobody knows.
+const REST: &str = "arguments";
+
+/// A function as its program describes it.
+#[derive(Clone, Debug, Default)]
+pub struct Described {
+    /// The name that templates, scripts and models call it by.
+    pub name: String,
+    /// What it does, for models.
+    pub description: String,
+    /// JSON Schema of its arguments, whose properties stand in the order of arguments by position.
+    /// Without one it is given what a template gives it, in that order or by name.
+    pub parameters: Option<Json>,
+    /// Whether equal calls of one render may share a result.
+    pub idempotent: bool,
+    /// What stands in for a call that failed.
+    pub default: Value,
+}
+
+/// The functions of one work.
+#[derive(Clone)]
+pub(crate) struct Functions {
+    by_name: BTreeMap<String, Arc<dyn Tool>>,
+    /// The way out of scripts, where they may connect.
+    network: Option<Arc<dyn Network>>,
+}
+
+impl Functions {
+    pub(crate) fn new(described: Vec<Described>, board: &Board) -> Self {
+        let tool = |described: Described| {
+            let name = described.name.clone();
+            let function = Function::new(described, board.clone());
+            (name, Arc::new(function) as Arc<dyn Tool>)
+        };
+        Functions {
+            by_name: described.into_iter().map(tool).collect(),
+            network: None,
+        }
+    }
+
+    pub(crate) fn with_network(self, network: Option<Arc<dyn Network>>) -> Self {
+        Functions { network, ..self }
+    }
+
+    pub(crate) fn into_tools(self) -> impl Iterator<Item = Arc<dyn Tool>> {
+        self.by_name.into_values()
+    }
+}
+
+impl fmt::Debug for Functions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.by_name.keys()).finish()
+    }
+}
+
+impl Tools for Functions {
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.by_name.get(name).cloned()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.by_name.keys().cloned().collect()
+    }
+
+    fn network(&self) -> Option<Arc<dyn Network>> {
+        self.network.clone()
+    }
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Function {
+    spec: ToolSpec,
+    name: Arc<str>,
+    board: Board,
+}
+
+impl Function {
+    fn new(described: Described, board: Board) -> Self {
+        let Described {
+            name,
+            description,
+            parameters,
+            idempotent,
+            default,
+        } = described;
+        let rest = parameters.is_none().then(|| REST.to_owned());
+        let any = || json!({"type": "object", "properties": {REST: {"type": "array"}}});
+        Function {
+            name: name.as_str().into(),
+            spec: ToolSpec {
+                name,
+                description,
+                parameters: parameters.unwrap_or_else(any),
+                rest,
+                returns: None,
+                idempotent,
+                default,
+            },
+            board,
+        }
+    }
+
+    /// Arguments in their order, and those by name.
+    fn arguments(&self, given: Map) -> (Vec<Value>, Map) {
+        let rest = self.spec.rest.as_deref();
+        match rest.and_then(|rest| given.get(rest)) {
+            Some(Value::List(list)) if given.len() == 1 => (list.to_vec(), Map::default()),
+            _ => (Vec::new(), given),
+        }
+    }
+}
+
+impl Tool for Function {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        let (positional, named) = self.arguments(arguments);
+        Box::pin(async move {
+            let tool = Some(Arc::clone(&self.name));
+            let answer = self.board.call(tool, positional, named).await;
+            answer.map_err(|message| ToolError::new(ToolErrorKind::Remote, message))
+        })
+    }
+}

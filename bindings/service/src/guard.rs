@@ -1,0 +1,133 @@
+//! The guard of SQL.
+
+use std::collections::HashMap;
+
+use quillet::sql::Dialect;
+use quillet::sql::catalogue::{Catalogue, Column, Table};
+use quillet::sql::guard::{self, Mode, Policy};
+
+use crate::refusal::Refusal;
+
+/// A query that is to be checked.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// Its text.
+    pub sql: String,
+    /// Whose SQL it is, by a name of [`Dialect::named`].
+    pub dialect: String,
+    /// The tables that it may read, `table` or `schema.table`, with their columns; any where `None`.
+    pub tables: Option<Vec<(String, Vec<String>)>>,
+    /// Most rows; any number where `None`.
+    pub rows: Option<u64>,
+    /// Functions that it may call besides those that only compute.
+    pub functions: Vec<String>,
+    /// `select`, or `explore` for what agents may look at besides.
+    pub mode: String,
+}
+
+/// A query that may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// The text to run. It asks for one row more than the bound, by which whoever reads the rows can
+    /// tell whether some were cut off.
+    pub sql: String,
+    /// The same as its author would see it: with comments, and with the bound itself.
+    pub shown: String,
+    /// The tables that it reads, as they were given.
+    pub tables: Vec<String>,
+    /// Whether the bound took the place of its own LIMIT, or of none.
+    pub limited: bool,
+}
+
+/// Says whether a query may run.
+///
+/// # Errors
+/// The first thing that is wrong with it, with its place and what mends it.
+pub fn check(query: &Query) -> Result<Checked, Refusal> {
+    let dialect = Dialect::named(&query.dialect).ok_or_else(|| {
+        let names = Dialect::ALL.map(Dialect::name).join(", ");
+        let message = format!("there is no dialect {:?}", query.dialect);
+        Refusal::option(message, format!("dialects are {names}"))
+    })?;
+    let policy = Policy {
+        mode: mode(&query.mode)?,
+        rows: query.rows,
+        functions: query
+            .functions
+            .iter()
+            .map(|name| name.to_lowercase())
+            .collect(),
+        ..Policy::default()
+    };
+    let known = query
+        .tables
+        .as_deref()
+        .map(|tables| Known::new(dialect, tables));
+    let catalogue = known.as_ref().map(|known| &known.catalogue);
+    let approved = guard::check(&query.sql, dialect, catalogue, &policy)?;
+    let tables = approved.tables.into_iter();
+    let tables = tables.map(
+        |name| match known.as_ref().and_then(|known| known.names.get(&name)) {
+            Some(given) => given.clone(),
+            None => name,
+        },
+    );
+    Ok(Checked {
+        sql: approved.sql,
+        shown: approved.shown,
+        tables: tables.collect(),
+        limited: approved.limited,
+    })
+}
+
+fn mode(name: &str) -> Result<Mode, Refusal> {
+    match name {
+        "select" => Ok(Mode::Select),
+        "explore" => Ok(Mode::Explore),
+        other => {
+            let message = format!("there is no mode {other:?}");
+            Err(Refusal::option(message, "modes are select and explore"))
+        }
+    }
+}
+
+/// The tables of a program.
+struct Known {
+    catalogue: Catalogue,
+    /// Their names as they were given, by those of the catalogue.
+    names: HashMap<String, String>,
+}
+
+impl Known {
+    fn new(dialect: Dialect, given: &[(String, Vec<String>)]) -> Self {
+        // Where tables without a schema are, whatever that is called in truth.
+        let home = match dialect {
+            Dialect::PostgreSql => "public",
+            Dialect::MySql => "db",
+            Dialect::Sqlite => "main",
+        };
+        let mut names = HashMap::new();
+        let tables = given.iter().map(|(name, columns)| {
+            let (schema, table) = name.split_once('.').unwrap_or((home, name));
+            let columns = columns.iter().map(|name| Column {
+                name: name.clone(),
+                ..Column::default()
+            });
+            let table = Table {
+                schema_name: schema.to_owned(),
+                table_name: table.to_owned(),
+                columns: columns.collect(),
+                ..Table::default()
+            };
+            names.insert(table.qualified(), name.clone());
+            table
+        });
+        let tables = tables.collect();
+        let (version, fingerprint) = (String::new(), String::new());
+        let path = vec![home.to_owned()];
+        Known {
+            catalogue: Catalogue::new(dialect, version, path, tables, fingerprint),
+            names,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! A function of the program as the model of scripts. It is asked in the words of OpenAI's chat wire,
+//! and what it answers is read by the reader of that wire.
+
+use std::sync::Arc;
+
+use futures::stream;
+use quillet::core::BoxFuture;
+use quillet::core::chat::{Bytes4, ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind};
+use quillet::llm::{CallIds, OpenAiChat, Protocol, ReasoningEcho, TokenField};
+use quillet::script::host::{self, Answering, Models};
+use quillet::{Map, Value};
+use serde_json::{Value as Json, json};
+
+use crate::board::Board;
+use crate::refusal::Refusal;
+
+/// What the function can do itself. What it cannot, scripts ask for in words, and check.
+#[derive(Clone, Copy, Debug)]
+pub struct Abilities(host::Abilities);
+
+impl Default for Abilities {
+    /// It takes tools, and may answer with calls of them.
+    fn default() -> Self {
+        Abilities(host::Abilities {
+            tools: true,
+            ..host::Abilities::default()
+        })
+    }
+}
+
+impl Abilities {
+    /// By their names.
+    ///
+    /// # Errors
+    /// There is none of such a name.
+    pub fn named<T: AsRef<str>>(names: &[T]) -> Result<Self, Refusal> {
+        let mut abilities = host::Abilities::default();
+        for name in names {
+            match name.as_ref() {
+                "tools" => abilities.tools = true,
+                "json_schema" => abilities.json_schema = true,
+                "json_object" => abilities.json_object = true,
+                "logit_bias" => abilities.logit_bias = true,
+                "continues" => abilities.continues = true,
+                other => {
+                    let message = format!("there is no ability {other:?}");
+                    let hint =
+                        "abilities are tools, json_schema, json_object, logit_bias, continues";
+                    return Err(Refusal::option(message, hint));
+                }
+            }
+        }
+        Ok(Abilities(abilities))
+    }
+}
+
+/// The wire in whose words the function is asked.
+const WIRE: OpenAiChat = OpenAiChat {
+    include_usage: false,
+    token_field: TokenField::ByModel,
+    echo: ReasoningEcho::InToolLoop,
+    call_ids: CallIds::Any,
+};
+
+/// The model of every name.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    pub(crate) board: Board,
+    pub(crate) abilities: Abilities,
+}
+
+impl Models for Model {
+    fn model(&self, name: Option<&str>) -> Result<Answering, String> {
+        Ok(Answering {
+            model: Arc::new(self.clone()),
+            name: name.map(str::to_owned),
+            abilities: self.abilities.0,
+            counter: Arc::new(Bytes4),
+            window: None,
+        })
+    }
+}
+
+impl ChatModel for Model {
+    fn describe(&self) -> String {
+        "a function of this program".to_owned()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        Box::pin(async move {
+            let (messages, options) = asked(&request)?;
+            let answer = self.board.call(None, vec![messages], options).await;
+            let answer = answer.map_err(|why| ModelError::new(ModelErrorKind::Provider, why))?;
+            let mut events = Vec::new();
+            let mut decoder = WIRE.decoder(request.model.as_deref().unwrap_or_default());
+            let answer = completion(answer)?.to_string();
+            let read = decoder.whole(answer.as_bytes(), &mut events);
+            let read = read.and_then(|()| decoder.end(&mut events));
+            read.map_err(|error| {
+                let message = format!("the answer of the model cannot be read: {error}");
+                ModelError { message, ..error }
+            })?;
+            let events = events.into_iter().map(Ok);
+            Ok(Box::pin(stream::iter(events)) as ChatStream)
+        })
+    }
+}
+
+/// The messages, and what else the request says.
+fn asked(request: &ChatRequest) -> Result<(Value, Map), ModelError> {
+    let mut body = WIRE.write(request.model.as_deref().unwrap_or_default(), request)?;
+    let mut messages = Json::Null;
+    if let Some(body) = body.as_object_mut() {
+        // The function answers whole, and streams nothing.
+        body.remove("stream");
+        body.remove("stream_options");
+        if request.model.is_none() {
+            body.remove("model");
+        }
+        messages = body.remove("messages").unwrap_or_default();
+    }
+    let options = Value::from(body);
+    Ok((
+        messages.into(),
+        options.as_map().cloned().unwrap_or_default(),
+    ))
+}
+
+/// What the function gave as a whole answer of the wire.
+fn completion(answer: Value) -> Result<Json, ModelError> {
+    let kind = answer.kind();
+    let message = match Json::from(&answer) {
+        Json::String(text) => json!({"role": "assistant", "content": text}),
+        Json::Object(given) if has_choices(&given) => return Ok(Json::Object(given)),
+        Json::Object(given)
+            if given.contains_key("content") || given.contains_key("tool_calls") =>
+        {
+            Json::Object(given)
+        }
+        _ => {
+            let message = format!(
+                "the model gave {kind}, which is no answer: give a text, a message of the \
+                 assistant with content or tool_calls, or a whole chat completion"
+            );
+            return Err(ModelError::new(ModelErrorKind::Protocol, message));
+        }
+    };
+    let message = with_texts(message);
+    let has_calls = message["tool_calls"]
+        .as_array()
+        .is_some_and(|calls| !calls.is_empty());
+    let reason = if has_calls { "tool_calls" } else { "stop" };
+    Ok(json!({"choices": [{"index": 0, "message": message, "finish_reason": reason}]}))
+}
+
+fn has_choices(given: &serde_json::Map<String, Json>) -> bool {
+    let choices = given.get("choices").and_then(Json::as_array);
+    choices.is_some_and(|choices| !choices.is_empty())
+}
+
+/// Arguments of calls as texts, which is what the wire has, where the program gave objects.
+fn with_texts(mut message: Json) -> Json {
+    let calls = message.get_mut("tool_calls").and_then(Json::as_array_mut);
+    for call in calls.into_iter().flatten() {
+        if let Some(arguments) = call.pointer_mut("/function/arguments")
+            && arguments.is_object()
+        {
+            *arguments = Json::String(arguments.to_string());
+        }
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use quillet::core::json;
+
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        json::parse(text).unwrap()
+    }
+
+    #[test]
+    fn answers_of_every_form_are_completions() {
+        let message =
+            r#"{"content":null,"tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}"#;
+        let cases = [
+            (r#""Hi""#, "/choices/0/message/content", "Hi"),
+            (r#"{"content":"Hi"}"#, "/choices/0/finish_reason", "stop"),
+            (message, "/choices/0/finish_reason", "tool_calls"),
+            (
+                message,
+                "/choices/0/message/tool_calls/0/function/arguments",
+                r#"{"a":1}"#,
+            ),
+            (
+                r#"{"choices":[{"x":"as it is"}]}"#,
+                "/choices/0/x",
+                "as it is",
+            ),
+        ];
+        for (given, place, expected) in cases {
+            let completion = completion(value(given)).unwrap();
+            assert_eq!(
+                completion.pointer(place),
+                Some(&Json::from(expected)),
+                "{given}"
+            );
+        }
+        for given in [
+            "1",
+            "null",
+            "[]",
+            "{}",
+            r#"{"role":"assistant"}"#,
+            r#"{"choices":[]}"#,
+        ] {
+            let error = completion(value(given)).unwrap_err();
+            assert!(error.message.contains("no answer"), "{given}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_messages_and_what_else_it_says() {
+        let mut request = ChatRequest::default();
+        request.options.temperature = Some(0.5);
+        let (messages, options) = asked(&request).unwrap();
+        assert_eq!(json::to_string(&messages), "[]");
+        assert_eq!(json::to_string(&options.into()), r#"{"temperature":0.5}"#);
+    }
+}

@@ -1,0 +1,211 @@
+//! Why something was not done, in the one form that each language makes its exceptions of.
+
+use quillet::Error;
+use quillet::core::store::StoreError;
+use quillet::core::{Diagnostic, ErrorCode, Position};
+use quillet::hosting::definitions::DefinitionError;
+use quillet::prompt::ServiceError;
+use quillet::script::{ErrorKind, ScriptError};
+use quillet::sql::guard::GuardError;
+
+/// What kind of exception it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// There is no such prompt, version or label.
+    NotFound,
+    /// A definition is broken.
+    Syntax,
+    /// A variable is missing.
+    Undefined,
+    /// A variable does not fit.
+    Variable,
+    /// A bound was reached.
+    Limit,
+    /// A prompt cannot be rendered.
+    Render,
+    /// An argument is none.
+    Option,
+    /// The store did not do what it was asked.
+    Store,
+    /// A script failed.
+    Script,
+    /// A query may not run.
+    Query,
+    /// Anything else.
+    Other,
+}
+
+/// Why something was not done.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// What kind of exception it is.
+    pub kind: Kind,
+    /// The stable code.
+    pub code: &'static str,
+    /// What is wrong, with its place, without what mends it.
+    pub message: String,
+    /// The source that it is about; empty where none is.
+    pub source: Box<str>,
+    /// The place in that source.
+    pub position: Option<Position>,
+    /// What mends it.
+    pub hint: Option<Box<str>>,
+    /// Everything that was found.
+    pub diagnostics: Box<[Diagnostic]>,
+}
+
+impl Refusal {
+    /// A refusal without a place.
+    pub fn new(kind: Kind, code: impl Into<&'static str>, message: impl Into<String>) -> Self {
+        Refusal {
+            kind,
+            code: code.into(),
+            message: message.into(),
+            source: Box::default(),
+            position: None,
+            hint: None,
+            diagnostics: Box::default(),
+        }
+    }
+
+    /// An argument that is none.
+    #[must_use]
+    pub fn option(message: impl Into<String>, hint: impl Into<Box<str>>) -> Self {
+        Refusal {
+            hint: Some(hint.into()),
+            ..Refusal::new(Kind::Option, "option.value", message)
+        }
+    }
+
+    pub(crate) fn given_up() -> Self {
+        Refusal::new(Kind::Other, "error", "it was given up before it ended")
+    }
+
+    /// The same with its findings, of which the first says the place and what mends it.
+    fn with_findings(mut self, diagnostics: Vec<Diagnostic>) -> Self {
+        if let Some(first) = diagnostics.first() {
+            self.source = first.source.as_str().into();
+            self.position = first.position;
+            self.hint = first.help.as_deref().map(Into::into);
+        }
+        self.diagnostics = diagnostics.into();
+        self.without_hint()
+    }
+
+    /// The text of a finding ends in what mends it, which an exception shows by itself.
+    fn without_hint(mut self) -> Self {
+        if let Some(hint) = &self.hint
+            && let Some(rest) = self.message.strip_suffix(&format!(" ({hint})"))
+        {
+            self.message.truncate(rest.len());
+        }
+        self
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        match error {
+            Error::Service(error) => (*error).into(),
+            Error::Script(error) => (*error).into(),
+            Error::Setting(_) | Error::Config(_) | Error::Missing(_) => {
+                Refusal::new(Kind::Option, "option.value", message)
+            }
+            Error::Findings(found) => {
+                let found = found.into_iter().map(|finding| finding.diagnostic);
+                Refusal::new(Kind::Option, "option.value", message).with_findings(found.collect())
+            }
+            _ => Refusal::new(Kind::Other, "error", message),
+        }
+    }
+}
+
+impl From<ServiceError> for Refusal {
+    fn from(error: ServiceError) -> Self {
+        let code = error.code();
+        let kind = match &error {
+            ServiceError::NotFound { .. } => Kind::NotFound,
+            ServiceError::Invalid { .. } => Kind::Syntax,
+            ServiceError::Variables { .. } => Kind::Variable,
+            ServiceError::Missing { .. } => Kind::Undefined,
+            ServiceError::Store(_) => Kind::Store,
+            ServiceError::Script(_) => Kind::Script,
+            ServiceError::Depth { .. } => Kind::Limit,
+            _ if is_limit(code) => Kind::Limit,
+            _ if matches!(code, ErrorCode::RenderMissingVariable) => Kind::Undefined,
+            _ => Kind::Render,
+        };
+        let refusal = Refusal::new(kind, code, error.to_string());
+        match error {
+            ServiceError::Invalid { diagnostics, .. } => refusal.with_findings(diagnostics),
+            ServiceError::Script(failure) => refusal.with_findings(failure.diagnostics),
+            ServiceError::Missing { places, hints, .. }
+            | ServiceError::UnknownFunctions { places, hints, .. } => {
+                let refusal = refusal.with_findings(places);
+                let hint = (!hints.is_empty()).then(|| hints.join("; ").into());
+                let hint = hint.or_else(|| refusal.hint.clone());
+                Refusal { hint, ..refusal }.without_hint()
+            }
+            ServiceError::Render(failure) => Refusal {
+                source: failure.error.source_name.into(),
+                position: failure.error.position,
+                hint: failure.error.help.map(Into::into),
+                ..refusal
+            }
+            .without_hint(),
+            _ => refusal,
+        }
+    }
+}
+
+fn is_limit(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::RenderLimit | ErrorCode::RenderTimeout)
+}
+
+impl From<ScriptError> for Refusal {
+    fn from(error: ScriptError) -> Self {
+        let kind = match error.kind {
+            ErrorKind::Limit => Kind::Limit,
+            _ => Kind::Script,
+        };
+        let refusal = Refusal::new(kind, error.kind.code(), error.to_string());
+        refusal.with_findings(error.diagnostics)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl From<DefinitionError> for Refusal {
+    fn from(error: DefinitionError) -> Self {
+        let kind = match &error {
+            DefinitionError::NotFound { .. }
+            | DefinitionError::Version { .. }
+            | DefinitionError::Label { .. } => Kind::NotFound,
+            DefinitionError::Id(_)
+            | DefinitionError::Mark { .. }
+            | DefinitionError::LabelName { .. } => Kind::Option,
+            DefinitionError::Broken { .. } => Kind::Syntax,
+            _ => Kind::Store,
+        };
+        let refusal = Refusal::new(kind, error.code(), error.to_string());
+        match error {
+            DefinitionError::Broken { diagnostics, .. } => refusal.with_findings(diagnostics),
+            _ => refusal,
+        }
+    }
+}
+
+impl From<GuardError> for Refusal {
+    fn from(error: GuardError) -> Self {
+        Refusal {
+            position: error.position,
+            hint: error.help.map(Into::into),
+            ..Refusal::new(Kind::Query, error.code, error.message)
+        }
+    }
+}

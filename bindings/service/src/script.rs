@@ -1,0 +1,237 @@
+//! Scripts, `.ai.yaml`, whose model and tools are functions of the program.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet::core::ErrorCode;
+use quillet::parts::scripts::{self, Asked, folders};
+use quillet::script::ScriptError;
+use quillet::script::host::{Grants, Limits, Observer, Reach, RunEvent, Unobserved};
+use quillet::script::js::JsOptions;
+use quillet::script::library::{self, Builtin, Layered, Library, Memory, Opened};
+use quillet::script::run::{Engine, Input, Job};
+use quillet::template::TemplateFactory;
+use quillet::{Error, Map, Settings, Value};
+
+use crate::board::Board;
+use crate::functions::{Described, Functions};
+use crate::model::{Abilities, Model};
+use crate::refusal::{Kind, Refusal};
+use crate::work::Done;
+
+/// The name of a script that came as a text.
+const UNNAMED: &str = "script.ai.yaml";
+
+/// Where a script comes from.
+#[derive(Clone, Debug)]
+pub enum Text {
+    /// A file, a folder of a package, or an id.
+    Path(String),
+    /// The script itself.
+    Itself(String),
+}
+
+/// A script that is to be run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The script.
+    pub script: Text,
+    /// Folders in which scripts are looked for that it names, besides its own.
+    pub search: Vec<PathBuf>,
+    /// What it is given: an object by name, anything else as its first input.
+    pub inputs: Option<Value>,
+    /// Functions that it and its models may call.
+    pub tools: Vec<Described>,
+    /// What the model can do itself.
+    pub abilities: Abilities,
+    /// Parameters of models that win over those of the script.
+    pub parameters: Map,
+    /// Where random choices start from; the clock where `None`.
+    pub seed: Option<u64>,
+    /// Most time for all of it.
+    pub time: Option<Duration>,
+    /// What it may do outside of itself: nothing by default.
+    pub grants: Grants,
+    /// Its bounds.
+    pub limits: Limits,
+    /// Whether what happens is told on the board.
+    pub is_watched: bool,
+}
+
+impl Run {
+    /// A script with nothing granted.
+    #[must_use]
+    pub fn new(script: Text) -> Self {
+        Run {
+            script,
+            search: Vec::new(),
+            inputs: None,
+            tools: Vec::new(),
+            abilities: Abilities::default(),
+            parameters: Map::default(),
+            seed: None,
+            time: None,
+            grants: Grants::default(),
+            limits: Limits::default(),
+            is_watched: false,
+        }
+    }
+
+    /// Sets a bound by its name.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn limit(&mut self, name: &str, most: u64) -> Result<(), Refusal> {
+        let size = usize::try_from(most).unwrap_or(usize::MAX);
+        let time = Duration::from_millis(most);
+        match name {
+            "steps" => self.limits.steps = most,
+            "depth" => self.limits.depth = size,
+            "model_calls" => self.limits.model_calls = most,
+            "tokens" => self.limits.tokens = Some(most),
+            "messages" => self.limits.messages = size,
+            "bytes" => self.limits.bytes = size,
+            "own_ms" => self.limits.own_time = time,
+            "js_ms" => self.limits.js_time = time,
+            "js_bytes" => self.limits.js_memory = size,
+            other => {
+                let message = format!("there is no limit {other:?}");
+                let hint = "limits are steps, depth, model_calls, tokens, messages, bytes, own_ms, \
+                    js_ms, js_bytes";
+                return Err(Refusal::option(message, hint));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs a script to its end. The model is the call of the board without a name.
+///
+/// # Errors
+/// It cannot be read, or it fails; the error names the line.
+pub async fn run(run: Run, board: Board) -> Result<Done, Refusal> {
+    let time = run.time;
+    let running = go(run, board);
+    let Some(time) = time else {
+        return running.await;
+    };
+    tokio::time::timeout(time, running)
+        .await
+        .unwrap_or_else(|_| {
+            let seconds = time.as_secs_f64();
+            let message = format!("the script took longer than {seconds} s");
+            let mut refusal = Refusal::new(Kind::Limit, ErrorCode::ScriptLimit, message);
+            refusal.hint = Some("raise its timeout".into());
+            Err(refusal)
+        })
+}
+
+async fn go(run: Run, board: Board) -> Result<Done, Refusal> {
+    let opened = open(&run).await?;
+    let mut grants = run.grants;
+    grants.read = folders("read", &grants.read)?;
+    grants.write = folders("write", &grants.write)?;
+    let network = network(grants.net).await?;
+    let engine = Engine {
+        models: Arc::new(Model {
+            board: board.clone(),
+            abilities: run.abilities,
+        }),
+        tools: Arc::new(Functions::new(run.tools, &board).with_network(network)),
+        library: opened.library,
+        templates: Arc::new(TemplateFactory::standard()),
+        limits: run.limits,
+        javascript: JsOptions::default(),
+    };
+    let observer: Arc<dyn Observer> = if run.is_watched {
+        Arc::new(Watcher(board))
+    } else {
+        Arc::new(Unobserved)
+    };
+    let job = Job {
+        script: opened.script,
+        arguments: match run.inputs {
+            None => Input::None,
+            Some(Value::Map(named)) => Input::Named(named),
+            Some(single) => Input::Single(single),
+        },
+        stream: false,
+        parameters: run.parameters,
+        history: Vec::new(),
+        seed: run.seed,
+        reach: Reach::Granted(grants),
+        observer,
+    };
+    let outcome = engine.run(job).await?;
+    Ok(Done {
+        value: outcome.value,
+        failures: Vec::new(),
+    })
+}
+
+async fn open(run: &Run) -> Result<Opened, ScriptError> {
+    let text = match &run.script {
+        Text::Path(path) => return library::open(path, &run.search).await,
+        Text::Itself(text) => text,
+    };
+    let mut layers: Vec<Arc<dyn Library>> = vec![Arc::new(Memory::new([(UNNAMED, text)]))];
+    if !run.search.is_empty() {
+        layers.push(Arc::new(library::Folders::new(&run.search)?));
+    }
+    layers.push(Arc::new(Builtin));
+    let library: Arc<dyn Library> = Arc::new(Layered::new(layers));
+    let found = library.find(UNNAMED, None).await?;
+    let script = found.ok_or_else(|| {
+        let kind = quillet::script::ErrorKind::NotFound;
+        ScriptError::plain(kind, UNNAMED, "there is no script in the text")
+    })?;
+    Ok(Opened { script, library })
+}
+
+/// The way out of scripts that may connect, with the checks of addresses that tools have.
+async fn network(
+    is_granted: bool,
+) -> Result<Option<Arc<dyn quillet::script::host::Network>>, Error> {
+    if !is_granted {
+        return Ok(None);
+    }
+    let tools = scripts::tools(&Settings::from_env()?, Asked::Nobody, true).await?;
+    Ok(tools.network())
+}
+
+/// Tells the board what happens.
+#[derive(Debug)]
+struct Watcher(Board);
+
+impl Observer for Watcher {
+    fn event(&self, event: RunEvent) {
+        let event: Map = match event {
+            RunEvent::Printed(line) => of("printed", [("text", line.into())]),
+            RunEvent::Message { role, content } => of(
+                "message",
+                [("role", role.into()), ("content", content.into())],
+            ),
+            RunEvent::Thinking { text } => of("thinking", [("text", text.into())]),
+            RunEvent::ToolCall { name, arguments } => of(
+                "tool_call",
+                [("name", name.into()), ("arguments", arguments)],
+            ),
+            RunEvent::ToolResult { name, result } => {
+                let (key, value) = match result {
+                    Ok(value) => ("result", value),
+                    Err(why) => ("error", why.into()),
+                };
+                of("tool_result", [("name", name.into()), (key, value)])
+            }
+            RunEvent::Warning(found) => of("warning", [("text", found.to_string().into())]),
+            RunEvent::Delta { .. } | RunEvent::Request(_) => return,
+        };
+        self.0.event(event);
+    }
+}
+
+fn of<const N: usize>(kind: &str, fields: [(&str, Value); N]) -> Map {
+    let kind = [("type", Value::from(kind))];
+    kind.into_iter().chain(fields).collect()
+}

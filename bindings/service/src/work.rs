@@ -1,0 +1,207 @@
+//! A future on the runtime, and how whoever wants its outcome drives it.
+
+use std::future::Future;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use quillet::Value;
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+
+use crate::board::{Board, News};
+use crate::refusal::Refusal;
+
+/// What a work gave.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    /// The value; `None` where a script gives none.
+    pub value: Option<Value>,
+    /// Tools that failed and left nothing in their place: name and reason.
+    pub failures: Vec<(String, String)>,
+}
+
+impl From<Value> for Done {
+    fn from(value: Value) -> Self {
+        Done {
+            value: Some(value),
+            failures: Vec::new(),
+        }
+    }
+}
+
+type Outcome = Arc<Mutex<Option<Result<Done, Refusal>>>>;
+
+/// Something that runs until it is done or dropped.
+#[derive(Debug)]
+pub struct Work {
+    board: Board,
+    outcome: Outcome,
+    task: AbortHandle,
+}
+
+impl Work {
+    /// Begins. `make` is given the board on which the work asks for calls.
+    ///
+    /// # Errors
+    /// There is no runtime.
+    pub fn begin<F>(make: impl FnOnce(Board) -> F) -> io::Result<Self>
+    where
+        F: Future<Output = Result<Done, Refusal>> + Send + 'static,
+    {
+        Ok(Work::begin_on(&crate::runtime::handle()?, make))
+    }
+
+    fn begin_on<F>(runtime: &Handle, make: impl FnOnce(Board) -> F) -> Self
+    where
+        F: Future<Output = Result<Done, Refusal>> + Send + 'static,
+    {
+        let board = Board::default();
+        let outcome = Outcome::default();
+        let future = make(board.clone());
+        let end = End(board.clone());
+        let kept = Arc::clone(&outcome);
+        let task = runtime.spawn(async move {
+            // Told even where the future panics or is given up.
+            let _end = end;
+            let done = future.await;
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+        });
+        Work {
+            board,
+            outcome,
+            task: task.abort_handle(),
+        }
+    }
+
+    /// What has happened since the last time, for which it waits so long at most: an empty list if
+    /// nothing did, `None` once there is an outcome.
+    #[must_use]
+    pub fn news(&self, patience: Duration) -> Option<Vec<News>> {
+        self.board.news(patience)
+    }
+
+    /// Has a function called at once, and then whenever there is news, from a thread of the runtime,
+    /// which it must not hold up. It is let go when the work has ended.
+    pub fn listen(&self, bell: impl Fn() + Send + Sync + 'static) {
+        self.board.listen(Arc::new(bell));
+    }
+
+    /// Gives what a call gave, or why it failed.
+    pub fn answer(&self, call: u64, answer: Result<Value, String>) {
+        self.board.answer(call, answer);
+    }
+
+    /// Gives the work up.
+    pub fn cancel(&self) {
+        self.task.abort();
+    }
+
+    /// The outcome, once; see [`Work::news`] for when it is there.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn outcome(&self) -> Result<Done, Refusal> {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        outcome.take().unwrap_or_else(|| Err(Refusal::given_up()))
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+/// Says that a work is over when it is dropped.
+struct End(Board);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quillet::Map;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn runtime() -> tokio::runtime::Runtime {
+        let built = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build();
+        built.unwrap()
+    }
+
+    async fn asks(board: Board) -> Result<Done, Refusal> {
+        let name = Some(Arc::from("f"));
+        let answer = board.call(name, vec![Value::Int(1)], Map::default()).await;
+        Ok(Done::from(answer.unwrap_or_else(Value::from)))
+    }
+
+    fn call_of(work: &Work) -> u64 {
+        match work.news(LONG).as_deref() {
+            Some([News::Call(call)]) if call.tool.as_deref() == Some("f") => call.id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_call_is_asked_for_and_answered() {
+        let runtime = runtime();
+        for (answer, given) in [
+            (Ok(Value::Int(2)), Value::Int(2)),
+            (Err("no".to_owned()), Value::from("no")),
+        ] {
+            let work = Work::begin_on(runtime.handle(), asks);
+            work.answer(call_of(&work), answer);
+            assert!(work.news(LONG).is_none());
+            assert_eq!(work.outcome().unwrap().value, Some(given));
+        }
+    }
+
+    #[test]
+    fn a_call_that_nobody_waits_for_is_told() {
+        let runtime = runtime();
+        let work = Work::begin_on(runtime.handle(), |board| async move {
+            let soon = Duration::from_millis(10);
+            let _ = tokio::time::timeout(soon, asks(board)).await;
+            Ok(Done::default())
+        });
+        let id = call_of(&work);
+        assert!(matches!(work.news(LONG).as_deref(), Some([News::Gone(gone)]) if *gone == id));
+        assert!(work.news(LONG).is_none() && work.outcome().is_ok());
+    }
+
+    #[test]
+    fn what_is_given_up_or_panics_is_over() {
+        let runtime = runtime();
+        let work = Work::begin_on(runtime.handle(), asks);
+        call_of(&work);
+        work.cancel();
+        while work.news(LONG).is_some() {}
+        assert!(work.outcome().is_err());
+        let work = Work::begin_on(runtime.handle(), |_| async {
+            assert_eq!(1, 2, "on purpose");
+            Ok(Done::default())
+        });
+        assert!(work.news(LONG).is_none() && work.outcome().is_err());
+    }
+
+    #[test]
+    fn a_bell_rings_for_news_that_are_there_already() {
+        let runtime = runtime();
+        let work = Work::begin_on(runtime.handle(), |_| async { Ok(Done::default()) });
+        assert!(work.news(LONG).is_none());
+        let (sender, rang) = std::sync::mpsc::channel();
+        work.listen(move || {
+            let _ = sender.send(());
+        });
+        rang.recv_timeout(LONG).unwrap();
+    }
+}

@@ -1,0 +1,105 @@
+//! What the guard says of every vector, one line of JSON for each. The packages for other languages
+//! are held to the same lines: what is approved, or the whole error.
+//! `cargo run -p quillet-sql --example verdicts -- conformance/sql`
+
+use std::fs;
+use std::path::Path;
+
+use quillet_sql::catalogue::{Column, Table};
+use quillet_sql::guard::{self, Approved, GuardError, Mode, Policy};
+use quillet_sql::{Catalogue, Dialect};
+use serde_json::{Value, json};
+
+/// The files of queries. Each is asked with no tables known, and with those below.
+const FILES: [&str; 3] = ["guard", "sql-safety", "sql-limit"];
+/// Tables, and their columns.
+const TABLES: [(&str, &[&str]); 2] = [
+    ("users", &["id", "name", "email", "age", "created_at"]),
+    (
+        "orders",
+        &["id", "user_id", "total", "status", "created_at"],
+    ),
+];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::args()
+        .nth(1)
+        .ok_or("give the folder of the vectors")?;
+    for name in FILES {
+        let path = Path::new(&folder).join(name).with_extension("json");
+        let file: Value = serde_json::from_str(&fs::read_to_string(&path)?)?;
+        let cases = file["cases"].as_array().into_iter().flatten();
+        for (number, case) in cases.enumerate() {
+            for known in [false, true] {
+                let mut line = verdict(case, known).ok_or("a vector has no dialect")?;
+                line["file"] = json!(name);
+                line["number"] = json!(number);
+                line["known"] = json!(known);
+                println!("{line}");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn verdict(case: &Value, known: bool) -> Option<Value> {
+    let dialect = Dialect::named(case["dialect"].as_str()?)?;
+    let policy = Policy {
+        mode: match case["mode"].as_str() {
+            Some("explore") => Mode::Explore,
+            _ => Mode::Select,
+        },
+        rows: case["cap"].as_u64().or(Policy::default().rows),
+        ..Policy::default()
+    };
+    let catalogue = known.then(|| catalogue(dialect));
+    let checked = guard::check(case["sql"].as_str()?, dialect, catalogue.as_ref(), &policy);
+    Some(match checked {
+        Ok(approved) => said(&approved),
+        Err(error) => refused(&error),
+    })
+}
+
+fn said(approved: &Approved) -> Value {
+    json!({
+        "sql": approved.sql,
+        "shown": approved.shown,
+        "tables": approved.tables,
+        "limited": approved.limited,
+    })
+}
+
+fn refused(error: &GuardError) -> Value {
+    json!({
+        "code": error.code.as_str(),
+        "message": error.message,
+        "line": error.position.map(|place| place.line),
+        "column": error.position.map(|place| place.column),
+        "hint": error.help,
+    })
+}
+
+/// The tables, in the schema where bare names are looked for.
+fn catalogue(dialect: Dialect) -> Catalogue {
+    let home = match dialect {
+        Dialect::PostgreSql => "public",
+        Dialect::MySql => "db",
+        Dialect::Sqlite => "main",
+    };
+    let tables = TABLES.map(|(name, columns)| Table {
+        schema_name: home.to_owned(),
+        table_name: name.to_owned(),
+        columns: columns.iter().map(|name| column(name)).collect(),
+        ..Table::default()
+    });
+    let (version, fingerprint) = (String::new(), String::new());
+    let path = vec![home.to_owned()];
+    Catalogue::new(dialect, version, path, tables.into(), fingerprint)
+}
+
+fn column(name: &str) -> Column {
+    Column {
+        name: name.to_owned(),
+        ..Column::default()
+    }
+}

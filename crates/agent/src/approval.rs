@@ -5,11 +5,6 @@ use std::fmt;
 use quillet_core::BoxFuture;
 use serde_json::{Map, Value as Json};
 
-use crate::AgentEvent;
-use crate::failure::Failure;
-use crate::judge::{Plan, Planned};
-use crate::scope::Scope;
-
 /// A call that is about to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingCall<'a> {
@@ -44,39 +39,4 @@ pub enum Approval {
 pub trait Approver: Send + Sync + fmt::Debug {
     /// What is to be done with a call. May take its time; calls that were begun go on meanwhile.
     fn ask<'a>(&'a self, call: PendingCall<'a>) -> BoxFuture<'a, Approval>;
-}
-
-/// A call after somebody was asked.
-pub(crate) enum Permitted {
-    /// It is done as planned.
-    Go(Planned),
-    /// It waits; this says so.
-    Waits(AgentEvent),
-}
-
-/// Asks about a call of a tool; everything else harms nobody.
-pub(crate) async fn permitted(scope: &Scope, mut planned: Planned) -> Permitted {
-    let (Some(approver), Plan::Make(_)) = (&scope.approver, &planned.plan) else {
-        return Permitted::Go(planned);
-    };
-    let call = PendingCall {
-        id: &planned.call.id,
-        tool: &planned.call.name,
-        arguments: &planned.input,
-    };
-    match approver.ask(call).await {
-        Approval::Make => {}
-        Approval::MakeWith(arguments) => planned.input = arguments,
-        Approval::Deny(text) => planned.plan = Plan::Refuse(Failure::denied(text)),
-        Approval::Answer(text) => planned.plan = Plan::Answer(text),
-        Approval::Wait { why } => {
-            return Permitted::Waits(AgentEvent::ApprovalRequired {
-                id: planned.call.id,
-                name: planned.call.name,
-                input: planned.input,
-                why,
-            });
-        }
-    }
-    Permitted::Go(planned)
 }

@@ -8,11 +8,11 @@ use quillet_core::{ToolCall, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::AgentEvent;
-use crate::approval::{self, Permitted};
 use crate::calling::{self, Begun, Done};
 use crate::failure::Failure;
 use crate::judge::{Judged, Plan, Planned, argument};
 use crate::ledger::Ledger;
+use crate::permitted::{self, Permitted};
 use crate::results;
 use crate::scope::Scope;
 
@@ -68,7 +68,7 @@ async fn make_ours(
         while running.len() < places
             && let Some(next) = waiting.pop_front()
         {
-            let next = match approval::permitted(scope, next).await {
+            let next = match permitted::ask(scope, next).await {
                 Permitted::Go(next) => next,
                 Permitted::Waits(required) => {
                     held.push(required);

@@ -71,6 +71,7 @@ mod failure;
 mod judge;
 mod ledger;
 mod permission;
+mod permitted;
 mod repeats;
 mod request;
 mod results;

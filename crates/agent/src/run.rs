@@ -12,7 +12,7 @@ use quillet_core::trace::Tracer;
 use quillet_core::{BoxFuture, Message};
 use uuid::Uuid;
 
-use crate::Approver;
+use crate::approval::Approver;
 
 /// Which version of which stored prompt was used.
 #[derive(Clone, Debug, PartialEq, Eq)]

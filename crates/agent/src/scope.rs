@@ -5,8 +5,9 @@ use std::sync::Arc;
 use quillet_core::chat::{ChatModel, ChatOptions, TokenCounter};
 use quillet_core::trace::{OpenSpan, Tracer};
 
+use crate::approval::Approver;
 use crate::emit::Events;
-use crate::{Approver, Limits, Window};
+use crate::{Limits, Window};
 
 /// The parts of a run that stay as they are while it goes.
 pub(crate) struct Scope {

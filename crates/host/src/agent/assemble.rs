@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::history::{self, Past};
 use super::offer::{self, Offered};
+use super::prepared::Prepared;
 use super::{
     AgentRequest, AgentService, Connected, DEFAULT_MAX_TOKENS, Input, ModelSettings, prompt,
     question, stored,
@@ -19,24 +20,6 @@ use super::{
 
 /// Pictures of one result that a model is shown.
 const MOST_RESULT_IMAGES: usize = 8;
-
-/// A run that can go, and what its session gets.
-pub(super) struct Prepared {
-    pub(super) run: Run,
-    pub(super) session: Option<String>,
-    /// What was asked, as the session keeps it.
-    pub(super) asked: Vec<Message>,
-    /// Whether the session ends with this question already.
-    pub(super) is_asked_again: bool,
-    /// The provider.
-    pub(super) provider: String,
-    /// Where the documents are from that are in the question.
-    pub(super) sources: Vec<Source>,
-    /// What whoever asks should know.
-    pub(super) warnings: Vec<String>,
-    /// Tools that are not called before a person has agreed.
-    pub(super) ask: Permissions,
-}
 
 /// Collects what a run needs: model, history, prompt, tools, skills.
 pub(super) async fn prepare(

@@ -10,12 +10,14 @@ mod durable;
 mod history;
 mod offer;
 mod parts;
+mod prepared;
 mod prompt;
 mod question;
 mod request;
 mod running;
 mod service;
 mod stored;
+mod who;
 
 pub use counts::AgentCounts;
 pub use durable::{Admission, DecideError, Deciding, Fork, ForkError};
@@ -27,4 +29,5 @@ pub use request::{
     KnowledgePassage, Metadata, ModelSettings, SkillChoice, ToolResult, ToolSettings, Written,
 };
 pub use running::Running;
-pub use service::{AgentService, Refused, Who};
+pub use service::{AgentService, Refused};
+pub use who::Who;

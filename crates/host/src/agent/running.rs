@@ -17,8 +17,9 @@ use quillet_core::{BoxFuture, ErrorCode, Message, Role, clock};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::assemble::{self, Prepared};
-use super::durable::{self, Admission, Book, Resumed, Setup};
+use super::assemble;
+use super::durable::{self, Admission, Book, Setup};
+use super::prepared::Prepared;
 use super::service::Places;
 use super::{AgentRequest, AgentService, Who, history};
 
@@ -137,6 +138,13 @@ impl Kept {
             tracing::warn!(session, run = self.run, %error, "the history was not written");
         }
     }
+}
+
+/// A run that was claimed, as far as it has come.
+pub(super) struct Resumed {
+    pub(super) book: Arc<Book>,
+    pub(super) setup: Option<Setup>,
+    pub(super) epoch: u64,
 }
 
 impl Running {

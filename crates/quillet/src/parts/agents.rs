@@ -79,7 +79,7 @@ pub(super) fn run_options(settings: &Settings) -> RunOptions {
     }
 }
 
-fn journal_options(settings: &Settings) -> JournalOptions {
+pub(super) fn journal_options(settings: &Settings) -> JournalOptions {
     let number = |setting| u64::try_from(settings.size(setting)).unwrap_or(u64::MAX);
     JournalOptions {
         max_step_bytes: settings.size(&settings::AGENT_JOURNAL_STEP_BYTES),

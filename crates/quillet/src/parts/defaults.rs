@@ -13,7 +13,7 @@ use quillet_script::host;
 use quillet_server::ServerConfig;
 use quillet_sql::SqlConfig;
 use quillet_sql::files::FileOptions;
-use quillet_store::{RunOptions, StoreOptions};
+use quillet_store::{JournalOptions, RunOptions, StoreOptions};
 use quillet_template::{CompileLimits, Limits};
 
 use super::{
@@ -47,7 +47,11 @@ fn made(settings: &Settings) -> Result<String, Error> {
             http_options(settings),
             patience(settings),
         ),
-        (agents::options(settings), agents::run_options(settings)),
+        (
+            agents::options(settings),
+            agents::run_options(settings),
+            agents::journal_options(settings),
+        ),
         batches::options(settings),
         (
             (limits(settings), compile_limits(settings)),
@@ -69,7 +73,11 @@ fn of_the_code() -> String {
             HttpOptions::default(),
             Variables::PATIENCE,
         ),
-        (AgentOptions::default(), RunOptions::default()),
+        (
+            AgentOptions::default(),
+            RunOptions::default(),
+            JournalOptions::default(),
+        ),
         BatchOptions::default(),
         (
             (Limits::default(), CompileLimits::default()),

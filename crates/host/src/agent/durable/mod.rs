@@ -24,7 +24,6 @@ pub use request::Admission;
 
 pub(super) use book::Book;
 pub(super) use request::{admitted, keeps_secret};
-pub(super) use resume::Resumed;
 pub(super) use setup::Setup;
 
 use std::sync::Arc;

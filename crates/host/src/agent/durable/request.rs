@@ -6,7 +6,6 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::assemble::setup;
 use crate::agent::{AgentRequest, Who, Written};
 
 /// What is kept of a request, and by whom it was made.
@@ -35,7 +34,8 @@ pub(in crate::agent) fn keeps_secret(request: &AgentRequest) -> Result<(), Agent
         "a durable run keeps its request, and {what} may not be kept: set it up in the server's \
          configuration, or send features.durable: false"
     );
-    Err(setup(ErrorCode::RunInvalidRequest, message))
+    let code = ErrorCode::RunInvalidRequest;
+    Err(AgentError::Setup { code, message })
 }
 
 fn secret_of(request: &AgentRequest) -> Option<&'static str> {

@@ -10,6 +10,7 @@ use quillet_core::runs::Allowance;
 use quillet_core::store::{StoreError, StoreErrorKind};
 
 use super::{Admission, Book, Setup};
+use crate::agent::running::Resumed;
 use crate::agent::service::Places;
 use crate::agent::{AgentService, Running};
 
@@ -21,13 +22,6 @@ const EXPIRY_LOOKS: u32 = 15;
 const MOST: usize = 64;
 /// Steps that are read at once.
 const PAGE: usize = 500;
-
-/// A run that was claimed, as far as it has come.
-pub(in crate::agent) struct Resumed {
-    pub(in crate::agent) book: Arc<Book>,
-    pub(in crate::agent) setup: Option<Setup>,
-    pub(in crate::agent) epoch: u64,
-}
 
 impl AgentService {
     /// Goes on with runs that nobody goes on with, until the service ends: each is handed to `go`,

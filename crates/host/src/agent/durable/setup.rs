@@ -7,7 +7,7 @@ use quillet_core::chat::ChatOptions;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::assemble::Prepared;
+use crate::agent::prepared::Prepared;
 
 /// The setup of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

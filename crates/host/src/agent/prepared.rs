@@ -1,0 +1,22 @@
+//! A run that can go.
+
+use quillet_agent::{Permissions, Run, Source};
+use quillet_core::Message;
+
+/// A run that can go, and what its session gets.
+pub(super) struct Prepared {
+    pub(super) run: Run,
+    pub(super) session: Option<String>,
+    /// What was asked, as the session keeps it.
+    pub(super) asked: Vec<Message>,
+    /// Whether the session ends with this question already.
+    pub(super) is_asked_again: bool,
+    /// The provider.
+    pub(super) provider: String,
+    /// Where the documents are from that are in the question.
+    pub(super) sources: Vec<Source>,
+    /// What whoever asks should know.
+    pub(super) warnings: Vec<String>,
+    /// Tools that are not called before a person has agreed.
+    pub(super) ask: Permissions,
+}

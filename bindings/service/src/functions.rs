@@ -107,9 +107,9 @@ impl Function {
                 description,
                 parameters: parameters.unwrap_or_else(any),
                 rest,
-                returns: None,
                 idempotent,
                 default,
+                ..ToolSpec::default()
             },
             board,
         }

@@ -22,7 +22,7 @@ const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 /// ends first.
 fn example(path: &str) -> Option<Value> {
     let named = json!({"variables": {"name": "Ada"}});
-    let ends: [(&str, Value); 22] = [
+    let ends: [(&str, Value); 24] = [
         ("/render/prompts/{id}", named.clone()),
         ("/prompts/{id}/render", named.clone()),
         ("/chat/prompts/{id}", named.clone()),
@@ -58,6 +58,11 @@ fn example(path: &str) -> Option<Value> {
             "/v1/response/cancel",
             json!({"request_id": "req-0123456789ab"}),
         ),
+        (
+            "/v1/response/{id}/decide",
+            json!({"decision": "approve", "note": "Checked by phone."}),
+        ),
+        ("/v1/runs/{id}/fork", json!({"at": 4, "model": "mock"})),
         (
             "/v1/chat/completions",
             json!({"model": "prompt/hello", "messages": [{"role": "user", "content": "Hello"}]}),

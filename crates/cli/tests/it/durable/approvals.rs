@@ -269,3 +269,44 @@ fn a_fork_repeats_nothing_and_goes_on_with_another_model() {
         "{answer}"
     );
 }
+
+/// A client that knows nothing of runs: what waits is a call to it, and its answer decides.
+#[test]
+fn an_openai_client_decides_by_answering_a_call() {
+    let world = World::with("sqlite:journal.db", "", "ask: [send]\n");
+    let (first, second) = (world.server(), world.server());
+    let mut messages = vec![json!({"role": "user", "content": "Do it"})];
+    let mut asked = Vec::new();
+    let text = loop {
+        let server = if asked.is_empty() { &first } else { &second };
+        let body = json!({"model": "agent/clerk", "messages": messages});
+        let (status, answer) = post(server, "/v1/chat/completions", &body);
+        assert_eq!(status, 200, "{answer}");
+        let choice = &answer["choices"][0];
+        let message = choice["message"].clone();
+        if choice["finish_reason"] != "tool_calls" {
+            break message["content"].as_str().unwrap().to_owned();
+        }
+        let call = message["tool_calls"][0].clone();
+        assert_eq!(call["function"]["name"], "send", "{call}");
+        let id = call["id"].as_str().unwrap().to_owned();
+        assert!(id.starts_with("resp-"), "{id}");
+        let word = if asked.is_empty() { "Not on a Sunday." } else { "approve" };
+        asked.push(id.clone());
+        messages.push(message);
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": word}));
+    };
+    assert_eq!(asked.len(), 2);
+    assert!(text.contains("Not on a Sunday."), "{text}");
+    let calls = world.tools.counts();
+    let sent: Vec<&String> = calls.keys().filter(|call| call.starts_with("send")).collect();
+    assert_eq!(sent, ["send 40"], "{calls:?}");
+    assert!(calls.values().all(|count| *count == 1), "{calls:?}");
+    // The model was asked for each turn once: the conversation that the client sent back is not
+    // gone through again.
+    assert_eq!(world.provider.requests().len(), super::TURNS.len() + 1);
+    // Who answers once more is told that nothing waits.
+    let body = json!({"model": "agent/clerk", "messages": messages});
+    let (status, answer) = post(&second, "/v1/chat/completions", &body);
+    assert_eq!((status, answer["error"]["code"].as_str()), (409, Some("run.not_waiting")), "{answer}");
+}

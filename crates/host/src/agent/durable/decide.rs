@@ -79,6 +79,21 @@ impl AgentService {
         id: &str,
         deciding: Deciding,
     ) -> Result<Arc<str>, DecideError> {
+        let call = self.note(who, id, deciding).await?;
+        self.wake.notify_one();
+        Ok(call)
+    }
+
+    /// As [`AgentService::decide`], for whoever goes on with the run by itself.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn note(
+        &self,
+        who: &Who,
+        id: &str,
+        deciding: Deciding,
+    ) -> Result<Arc<str>, DecideError> {
         let journal = self.parts.journal.clone().ok_or(DecideError::NoJournal)?;
         let run = who.run_id(id);
         let head = journal.head(&run).await?;
@@ -92,9 +107,7 @@ impl AgentService {
                 _ => String::new(),
             },
         };
-        let call = interject(&*journal, &run, &call, deciding.decision, &deciding.by).await?;
-        self.wake.notify_one();
-        Ok(call)
+        interject(&*journal, &run, &call, deciding.decision, &deciding.by).await
     }
 }
 

@@ -10,8 +10,9 @@ use quillet_core::chat::{
     ChatEvent, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind,
 };
 use quillet_host::agent::{AgentRequest, Input, ModelSettings, Refused, Running, ToolSettings};
+use serde_json::{Map, Value};
 
-use super::models;
+use super::{approval, models};
 use crate::api::feed::{Answer, Asking};
 use crate::api::response::may_ask;
 use crate::error::{ApiError, problem};
@@ -32,6 +33,10 @@ pub(super) async fn ask(
         return Err(problem(ErrorCode::InvalidValue, message).about("n"));
     }
     let (who, id) = (call.who(), call.exchange.name(None));
+    let decisions = approval::decisions(&request.messages);
+    if !decisions.is_empty() {
+        return approval::go_on(agents, who, decisions);
+    }
     let request = of_agents(name, request);
     may_ask(call, &agents, &request).await?;
     Ok(Box::pin(async move {
@@ -71,7 +76,7 @@ fn of_agents(name: String, request: ChatRequest) -> AgentRequest {
 
 /// Waits until the run does something, so that what stops it from beginning still has
 /// a status of its own.
-async fn begun(mut running: Running) -> Result<ChatStream, ApiError> {
+pub(super) async fn begun(mut running: Running) -> Result<ChatStream, ApiError> {
     let mut told = Told {
         pending: VecDeque::from([ChatEvent::Start {
             id: format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
@@ -79,6 +84,7 @@ async fn begun(mut running: Running) -> Result<ChatStream, ApiError> {
             created: 0,
         }]),
         calls: 0,
+        id: running.id().to_owned(),
     };
     if let Some(event) = running.next().await {
         told.take(event)?;
@@ -101,6 +107,8 @@ async fn begun(mut running: Running) -> Result<ChatStream, ApiError> {
 struct Told {
     pending: VecDeque<ChatEvent>,
     calls: u32,
+    /// The id of the answer.
+    id: String,
 }
 
 impl Told {
@@ -112,19 +120,12 @@ impl Told {
                 self.pending
                     .push_back(ChatEvent::Reasoning { choice, text });
             }
-            AgentEvent::CallRequired { id, name, input }
-            | AgentEvent::ApprovalRequired {
+            AgentEvent::CallRequired { id, name, input } => self.call(id, name, input),
+            AgentEvent::ApprovalRequired {
                 id, name, input, ..
             } => {
-                let index = self.calls;
-                self.calls += 1;
-                self.pending.push_back(ChatEvent::ToolCall {
-                    choice,
-                    index,
-                    id: Some(id),
-                    name: Some(name),
-                    arguments: serde_json::Value::Object(input).to_string(),
-                });
+                let id = approval::public(&self.id, &id);
+                self.call(id, name, input);
             }
             AgentEvent::Ended(outcome) => return self.end(*outcome),
             AgentEvent::Compacted(_)
@@ -135,6 +136,18 @@ impl Told {
             | AgentEvent::Resumed { .. } => {}
         }
         Ok(())
+    }
+
+    fn call(&mut self, id: String, name: String, input: Map<String, Value>) {
+        let index = self.calls;
+        self.calls += 1;
+        self.pending.push_back(ChatEvent::ToolCall {
+            choice: 0,
+            index,
+            id: Some(id),
+            name: Some(name),
+            arguments: Value::Object(input).to_string(),
+        });
     }
 
     fn end(&mut self, outcome: Outcome) -> Result<(), ModelError> {

@@ -3,6 +3,7 @@
 //! prompt, or a stored agent.
 
 mod agent;
+mod approval;
 mod ask;
 pub(crate) mod batches;
 pub(crate) mod chat;

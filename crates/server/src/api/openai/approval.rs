@@ -1,0 +1,185 @@
+//! Calls of a durable run that wait for somebody, as OpenAI's clients see them: ordinary calls of
+//! tools. The id of one names the answer that it is of; whoever answers it decides, and the run goes
+//! on where it stopped.
+
+use std::sync::Arc;
+
+use quillet_core::journal::Decision;
+use quillet_core::{ErrorCode, Message, Role};
+use quillet_host::agent::{AgentService, Deciding, Who};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::agent::begun;
+use crate::api::feed::{Answer, Asking};
+use crate::error::{ApiError, problem};
+
+/// What is decided about one call.
+pub(super) struct Answered {
+    /// The id of the answer that the call is of.
+    response: String,
+    call: String,
+    decision: Decision,
+}
+
+/// The id under which a client knows a call that waits.
+pub(super) fn public(response: &str, call: &str) -> String {
+    format!("{response}.{call}")
+}
+
+/// What the last messages of a conversation decide: results of calls that wait.
+pub(super) fn decisions(messages: &[Message]) -> Vec<Answered> {
+    let results = messages.iter().rev();
+    let results = results.take_while(|message| message.role == Role::Tool);
+    let mut decided: Vec<Answered> = results.filter_map(answered).collect();
+    decided.reverse();
+    decided
+}
+
+fn answered(message: &Message) -> Option<Answered> {
+    let id = message.tool_call_id.as_deref()?;
+    let (response, call) = id.split_once('.')?;
+    let hex = response.strip_prefix("resp-")?;
+    let is_ours = hex.len() == 12 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_ours.then(|| Answered {
+        response: response.to_owned(),
+        call: call.to_owned(),
+        decision: read(&message.content.to_string()),
+    })
+}
+
+/// A decision as `POST /v1/response/ID/decide` takes it.
+#[derive(Deserialize)]
+struct Written {
+    decision: String,
+    #[serde(default)]
+    arguments: Option<Map<String, Value>>,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    note: Option<String>,
+}
+
+/// A word, or an object as the route for decisions takes it. Only what agrees lets a call go: all
+/// else is why it is not made.
+fn read(content: &str) -> Decision {
+    let text = content.trim();
+    if let Ok(written) = serde_json::from_str::<Written>(text) {
+        let note = written.note;
+        match (written.decision.as_str(), written.arguments, written.text) {
+            ("approve", arguments, _) => return Decision::Approve { arguments, note },
+            ("edit", Some(arguments), _) => {
+                let arguments = Some(arguments);
+                return Decision::Approve { arguments, note };
+            }
+            ("result", _, Some(text)) => return Decision::Result { text },
+            _ => return Decision::Deny { note },
+        }
+    }
+    match text.to_ascii_lowercase().as_str() {
+        "approve" | "approved" | "yes" | "true" => Decision::Approve {
+            arguments: None,
+            note: None,
+        },
+        "" | "deny" | "denied" | "no" | "false" => Decision::Deny { note: None },
+        _ => Decision::Deny {
+            note: Some(text.to_owned()),
+        },
+    }
+}
+
+/// Writes the decisions down and goes on with the run.
+pub(super) fn go_on(
+    agents: Arc<AgentService>,
+    who: Who,
+    decisions: Vec<Answered>,
+) -> Result<Asking, ApiError> {
+    let response = decisions.first().map(|answered| answered.response.clone());
+    let response = response.unwrap_or_default();
+    if decisions.iter().any(|other| other.response != response) {
+        let message = "messages: the last results are of calls of more than one answer";
+        return Err(problem(ErrorCode::InvalidValue, message).about("messages"));
+    }
+    Ok(Box::pin(async move {
+        for answered in decisions {
+            let deciding = Deciding {
+                call: Some(answered.call),
+                decision: answered.decision,
+                by: who.scope().to_owned(),
+            };
+            agents.note(&who, &response, deciding).await?;
+        }
+        let running = agents.take_up(&who.run_id(&response)).await;
+        let running = running.map_err(quillet_prompt::ServiceError::Store)?;
+        let Some(running) = running else {
+            let message = format!(
+                "the run of {response} waits for more decisions, or goes on elsewhere: see GET /v1/runs/{response}"
+            );
+            return Err(problem(ErrorCode::DurableNotWaiting, message));
+        };
+        Ok(Answer {
+            stream: begun(running).await?,
+            warnings: Vec::new(),
+        })
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_agrees_lets_a_call_go() {
+        let approve = |arguments| Decision::Approve {
+            arguments,
+            note: None,
+        };
+        let object = json!({"a": 1}).as_object().cloned();
+        for (content, decision) in [
+            ("approve", approve(None)),
+            (" Yes ", approve(None)),
+            ("{\"decision\": \"approve\"}", approve(None)),
+            (
+                "{\"decision\": \"edit\", \"arguments\": {\"a\": 1}}",
+                approve(object),
+            ),
+            ("", Decision::Deny { note: None }),
+            ("no", Decision::Deny { note: None }),
+            ("{\"decision\": \"edit\"}", Decision::Deny { note: None }),
+            ("{\"decision\": \"aprove\"}", Decision::Deny { note: None }),
+            (
+                "Not now",
+                Decision::Deny {
+                    note: Some("Not now".to_owned()),
+                },
+            ),
+            (
+                "{\"decision\": \"result\", \"text\": \"42\"}",
+                Decision::Result {
+                    text: "42".to_owned(),
+                },
+            ),
+        ] {
+            assert_eq!(read(content), decision, "{content}");
+        }
+    }
+
+    #[test]
+    fn only_the_last_results_of_calls_that_wait_decide() {
+        let tool = |id: &str| Message::tool(id, "yes");
+        let ours = "resp-0123456789ab.call_1";
+        let user = Message::new(Role::User, "x");
+        for (messages, found) in [
+            (vec![tool(ours)], 1),
+            (vec![tool("call_1"), tool(ours)], 1),
+            (vec![tool(ours), user.clone()], 0),
+            (vec![tool("call_1")], 0),
+            (vec![tool("resp-0123.call")], 0),
+            (vec![user], 0),
+        ] {
+            assert_eq!(decisions(&messages).len(), found, "{messages:?}");
+        }
+    }
+}

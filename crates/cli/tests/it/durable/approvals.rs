@@ -291,7 +291,11 @@ fn an_openai_client_decides_by_answering_a_call() {
         assert_eq!(call["function"]["name"], "send", "{call}");
         let id = call["id"].as_str().unwrap().to_owned();
         assert!(id.starts_with("resp-"), "{id}");
-        let word = if asked.is_empty() { "Not on a Sunday." } else { "approve" };
+        let word = if asked.is_empty() {
+            "Not on a Sunday."
+        } else {
+            "approve"
+        };
         asked.push(id.clone());
         messages.push(message);
         messages.push(json!({"role": "tool", "tool_call_id": id, "content": word}));
@@ -299,7 +303,10 @@ fn an_openai_client_decides_by_answering_a_call() {
     assert_eq!(asked.len(), 2);
     assert!(text.contains("Not on a Sunday."), "{text}");
     let calls = world.tools.counts();
-    let sent: Vec<&String> = calls.keys().filter(|call| call.starts_with("send")).collect();
+    let sent: Vec<&String> = calls
+        .keys()
+        .filter(|call| call.starts_with("send"))
+        .collect();
     assert_eq!(sent, ["send 40"], "{calls:?}");
     assert!(calls.values().all(|count| *count == 1), "{calls:?}");
     // The model was asked for each turn once: the conversation that the client sent back is not
@@ -308,5 +315,9 @@ fn an_openai_client_decides_by_answering_a_call() {
     // Who answers once more is told that nothing waits.
     let body = json!({"model": "agent/clerk", "messages": messages});
     let (status, answer) = post(&second, "/v1/chat/completions", &body);
-    assert_eq!((status, answer["error"]["code"].as_str()), (409, Some("run.not_waiting")), "{answer}");
+    assert_eq!(
+        (status, answer["error"]["code"].as_str()),
+        (409, Some("run.not_waiting")),
+        "{answer}"
+    );
 }

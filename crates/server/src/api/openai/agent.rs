@@ -2,6 +2,7 @@
 //! that the client offered come out as calls.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use futures_util::stream::unfold;
 use quillet_agent::{AgentError, AgentEvent, Ending, Outcome};
@@ -9,7 +10,9 @@ use quillet_core::ErrorCode;
 use quillet_core::chat::{
     ChatEvent, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind,
 };
-use quillet_host::agent::{AgentRequest, Input, ModelSettings, Refused, Running, ToolSettings};
+use quillet_host::agent::{
+    AgentRequest, AgentService, Deciding, Input, ModelSettings, Refused, Running, ToolSettings, Who,
+};
 use serde_json::{Map, Value};
 
 use super::{approval, models};
@@ -35,7 +38,7 @@ pub(super) async fn ask(
     let (who, id) = (call.who(), call.exchange.name(None));
     let decisions = approval::decisions(&request.messages);
     if !decisions.is_empty() {
-        return approval::go_on(agents, who, decisions);
+        return go_on(agents, who, decisions);
     }
     let request = of_agents(name, request);
     may_ask(call, &agents, &request).await?;
@@ -47,6 +50,42 @@ pub(super) async fn ask(
         let stream = begun(running).await?;
         Ok(Answer {
             stream,
+            warnings: Vec::new(),
+        })
+    }))
+}
+
+/// Writes the decisions down and goes on with the run.
+fn go_on(
+    agents: Arc<AgentService>,
+    who: Who,
+    decisions: Vec<approval::Answered>,
+) -> Result<Asking, ApiError> {
+    let response = decisions.first().map(|answered| answered.response.clone());
+    let response = response.unwrap_or_default();
+    if decisions.iter().any(|other| other.response != response) {
+        let message = "messages: the last results are of calls of more than one answer";
+        return Err(problem(ErrorCode::InvalidValue, message).about("messages"));
+    }
+    Ok(Box::pin(async move {
+        for answered in decisions {
+            let deciding = Deciding {
+                call: Some(answered.call),
+                decision: answered.decision,
+                by: who.scope().to_owned(),
+            };
+            agents.note(&who, &response, deciding).await?;
+        }
+        let running = agents.take_up(&who.run_id(&response)).await;
+        let running = running.map_err(quillet_prompt::ServiceError::Store)?;
+        let Some(running) = running else {
+            let message = format!(
+                "the run of {response} waits for more decisions, or goes on elsewhere: see GET /v1/runs/{response}"
+            );
+            return Err(problem(ErrorCode::DurableNotWaiting, message));
+        };
+        Ok(Answer {
+            stream: begun(running).await?,
             warnings: Vec::new(),
         })
     }))
@@ -76,7 +115,7 @@ fn of_agents(name: String, request: ChatRequest) -> AgentRequest {
 
 /// Waits until the run does something, so that what stops it from beginning still has
 /// a status of its own.
-pub(super) async fn begun(mut running: Running) -> Result<ChatStream, ApiError> {
+async fn begun(mut running: Running) -> Result<ChatStream, ApiError> {
     let mut told = Told {
         pending: VecDeque::from([ChatEvent::Start {
             id: format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),

@@ -2,24 +2,17 @@
 //! tools. The id of one names the answer that it is of; whoever answers it decides, and the run goes
 //! on where it stopped.
 
-use std::sync::Arc;
-
 use quillet_core::journal::Decision;
-use quillet_core::{ErrorCode, Message, Role};
-use quillet_host::agent::{AgentService, Deciding, Who};
+use quillet_core::{Message, Role};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-
-use super::agent::begun;
-use crate::api::feed::{Answer, Asking};
-use crate::error::{ApiError, problem};
 
 /// What is decided about one call.
 pub(super) struct Answered {
     /// The id of the answer that the call is of.
-    response: String,
-    call: String,
-    decision: Decision,
+    pub(super) response: String,
+    pub(super) call: String,
+    pub(super) decision: Decision,
 }
 
 /// The id under which a client knows a call that waits.
@@ -86,42 +79,6 @@ fn read(content: &str) -> Decision {
             note: Some(text.to_owned()),
         },
     }
-}
-
-/// Writes the decisions down and goes on with the run.
-pub(super) fn go_on(
-    agents: Arc<AgentService>,
-    who: Who,
-    decisions: Vec<Answered>,
-) -> Result<Asking, ApiError> {
-    let response = decisions.first().map(|answered| answered.response.clone());
-    let response = response.unwrap_or_default();
-    if decisions.iter().any(|other| other.response != response) {
-        let message = "messages: the last results are of calls of more than one answer";
-        return Err(problem(ErrorCode::InvalidValue, message).about("messages"));
-    }
-    Ok(Box::pin(async move {
-        for answered in decisions {
-            let deciding = Deciding {
-                call: Some(answered.call),
-                decision: answered.decision,
-                by: who.scope().to_owned(),
-            };
-            agents.note(&who, &response, deciding).await?;
-        }
-        let running = agents.take_up(&who.run_id(&response)).await;
-        let running = running.map_err(quillet_prompt::ServiceError::Store)?;
-        let Some(running) = running else {
-            let message = format!(
-                "the run of {response} waits for more decisions, or goes on elsewhere: see GET /v1/runs/{response}"
-            );
-            return Err(problem(ErrorCode::DurableNotWaiting, message));
-        };
-        Ok(Answer {
-            stream: begun(running).await?,
-            warnings: Vec::new(),
-        })
-    }))
 }
 
 #[cfg(test)]

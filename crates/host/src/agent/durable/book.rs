@@ -33,6 +33,8 @@ pub(in crate::agent) struct Book {
     live: AtomicBool,
     /// Whether somebody else goes on with the run.
     lost: Arc<AtomicBool>,
+    /// Whether this process has given the run back, which nobody takes for a loss.
+    given_back: Arc<AtomicBool>,
     _renewing: AbortOnDropHandle<()>,
 }
 
@@ -87,12 +89,11 @@ impl Book {
             known.read(entry.step);
         }
         let lost = Arc::new(AtomicBool::new(false));
+        let given_back = Arc::new(AtomicBool::new(false));
         let renewing = renew(
-            journal.clone(),
-            run.clone(),
-            claim.epoch,
+            (journal.clone(), run.clone(), claim.epoch),
             lease,
-            lost.clone(),
+            (lost.clone(), given_back.clone()),
             stop.clone(),
         );
         Arc::new(Book {
@@ -103,6 +104,7 @@ impl Book {
             known: Mutex::new(known),
             last: tokio::sync::Mutex::new(claim.last),
             lost,
+            given_back,
             _renewing: AbortOnDropHandle::new(tokio::spawn(renewing)),
         })
     }
@@ -172,6 +174,9 @@ impl Book {
     async fn put(&self, step: Step, standing: &Standing) -> Result<(), StoreError> {
         let began = Instant::now();
         let mut last = self.last.lock().await;
+        if standing.state != State::Running {
+            self.given_back.store(true, Ordering::Release);
+        }
         let steps = [step];
         loop {
             let written = self
@@ -247,17 +252,17 @@ impl Known {
 
 /// Renews the claim until it is somebody else's.
 async fn renew(
-    journal: Arc<dyn Journal>,
-    run: Arc<str>,
-    epoch: u64,
+    (journal, run, epoch): (Arc<dyn Journal>, Arc<str>, u64),
     lease: Duration,
-    lost: Arc<AtomicBool>,
+    (lost, given_back): (Arc<AtomicBool>, Arc<AtomicBool>),
     stop: CancellationToken,
 ) {
     loop {
         sleep(lease / 3).await;
         match journal.renew(&run, epoch, lease).await {
             Ok(true) => {}
+            // A run that waits or is over has no lease.
+            Ok(false) if given_back.load(Ordering::Acquire) => return,
             Ok(false) => {
                 tracing::warn!(run = &*run, "another process goes on with this run");
                 lost.store(true, Ordering::Release);

@@ -16,6 +16,7 @@ use quillet_core::store::{Entry, Key, Kind, StoreError, StoreErrorKind};
 use super::lines::{self, Backwards};
 use super::plan::Plan;
 use super::scan::{self, Document};
+use super::settle::{is_moving, settled};
 use super::{Folder, FolderStore, in_background, place};
 use crate::history::{committed, imported, moved, stored};
 
@@ -31,22 +32,24 @@ impl Folder {
         })
     }
 
+    /// The same, once nobody writes the first of them.
+    pub(super) fn settled_claims(
+        &self,
+        kind: Kind,
+        key: &Key,
+    ) -> Result<Vec<Document>, StoreError> {
+        let place = (kind, key.clone());
+        let known = self.with(|snapshot| snapshot.documents.get(&place).cloned())?;
+        let is_moving = |claims: &Vec<Document>| is_moving(known.as_ref(), claims.first());
+        settled(|| self.claims(kind, key), is_moving)
+    }
+
     /// What stands in the folder.
     ///
     /// # Errors
     /// `Corrupt` for a file that could not be read: nobody knows what it holds.
     pub(super) fn standing(&self, kind: Kind, key: &Key) -> Result<Option<Content>, StoreError> {
-        let Some(document) = self.claims(kind, key)?.into_iter().next() else {
-            return Ok(None);
-        };
-        let entry = &document.entry;
-        match &entry.problem {
-            Some(problem) if is_unreadable(entry) => Err(StoreError::new(
-                StoreErrorKind::Corrupt,
-                format!("{problem}; mend or remove the file"),
-            )),
-            _ => Ok(Some(Content::of(entry))),
-        }
+        content(self.claims(kind, key)?)
     }
 
     /// The labels of a definition, as they are stored.
@@ -64,8 +67,12 @@ impl Folder {
     /// What a commit is about to do, and what it answers then.
     pub(super) fn planned(&self, commit: &Commit) -> Result<(Plan, Committed), StoreError> {
         let Commit { kind, key, .. } = commit;
-        let now = self.standing(*kind, key)?;
+        let mut now = self.standing(*kind, key)?;
         let mut chain = self.history(*kind, key)?.chain()?;
+        if !chain.is_at(now.as_ref()) {
+            // Somebody else's text becomes a version, whole.
+            now = self.settled_claims(*kind, key).and_then(content)?;
+        }
         let last = chain.last();
         let (version, is_new) = chain.commit(now.as_ref(), commit)?;
         let before = self.label_text(*kind, key)?;
@@ -158,7 +165,7 @@ impl Folder {
         author: &str,
     ) -> Result<Vec<(Key, Version)>, StoreError> {
         match keys {
-            [key] => self.look_at(kind, key),
+            [key] => self.refresh_settled(&places(kind, key)),
             _ => self.look(),
         }
         // Mostly nothing is new, and whoever only looks keeps no writer waiting.
@@ -184,7 +191,7 @@ impl Folder {
     /// Keeps what stands in the folder as a version, unless that is known.
     fn see(&self, kind: Kind, key: &Key, author: &str) -> Result<Option<Version>, StoreError> {
         // It is listed as broken.
-        let Ok(now) = self.standing(kind, key) else {
+        let Ok(now) = self.settled_claims(kind, key).and_then(content) else {
             return Ok(None);
         };
         let mut opened = self.history(kind, key)?;
@@ -327,7 +334,27 @@ impl Folder {
 
     /// Reads a definition and its labels again.
     fn look_at(&self, kind: Kind, key: &Key) {
-        self.refresh(&[(kind, key.clone()), (Kind::Label, label_key(kind, key))]);
+        self.refresh(&places(kind, key));
+    }
+}
+
+/// A definition and its labels.
+fn places(kind: Kind, key: &Key) -> [(Kind, Key); 2] {
+    [(kind, key.clone()), (Kind::Label, label_key(kind, key))]
+}
+
+/// What the first of the files that claim a key holds.
+fn content(claims: Vec<Document>) -> Result<Option<Content>, StoreError> {
+    let Some(document) = claims.into_iter().next() else {
+        return Ok(None);
+    };
+    let entry = &document.entry;
+    match &entry.problem {
+        Some(problem) if is_unreadable(entry) => Err(StoreError::new(
+            StoreErrorKind::Corrupt,
+            format!("{problem}; mend or remove the file"),
+        )),
+        _ => Ok(Some(Content::of(entry))),
     }
 }
 

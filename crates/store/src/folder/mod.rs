@@ -19,6 +19,7 @@ mod lines;
 mod place;
 mod plan;
 mod scan;
+mod settle;
 mod watch;
 mod write;
 
@@ -45,6 +46,7 @@ pub(crate) use place::kind_of;
 use place::{Roots, refused};
 pub use scan::entry_of_file;
 use scan::{Document, Snapshot};
+use settle::{is_moving, settled};
 use watch::Watch;
 
 /// A store in a folder.
@@ -103,7 +105,7 @@ impl FolderStore {
         let (key, content) = (key.clone(), content.clone());
         let work = move |folder: &Folder| {
             let written = folder.put(kind, &key, &content);
-            folder.look();
+            folder.refresh(&[(kind, key)]);
             written
         };
         in_background(&self.folder, work).await?
@@ -162,10 +164,19 @@ impl Folder {
         self.snapshot.load().is_ok()
     }
 
-    /// Reads the folder again and reports what is different.
+    /// Reads the folder again, and what is being written once it is, and reports what is different.
     fn look(&self) {
         let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = scan::scan(&self.roots, self.max_file_bytes);
+        let known = self.snapshot.load_full();
+        let now = settled(
+            || scan::scan(&self.roots, self.max_file_bytes),
+            |now| match &*known {
+                Ok(known) => changed(known, now)
+                    .into_iter()
+                    .any(|at| is_moving(known.documents.get(at), now.documents.get(at))),
+                Err(_) => false,
+            },
+        );
         let now = Arc::new(now.map_err(|error| format!("folder {}: {error}", self.name)));
         let before = self.snapshot.swap(now.clone());
         match (&*before, &*now) {
@@ -176,8 +187,21 @@ impl Folder {
         }
     }
 
-    /// Reads some entries again and reports what is different.
+    /// Reads some entries again that this store wrote, and reports what is different.
     fn refresh(&self, places: &[(Kind, Key)]) {
+        self.read_again(places, |kind, key| self.claims(kind, key));
+    }
+
+    /// Reads some entries again that others may be writing, once they are written.
+    fn refresh_settled(&self, places: &[(Kind, Key)]) {
+        self.read_again(places, |kind, key| self.settled_claims(kind, key));
+    }
+
+    fn read_again(
+        &self,
+        places: &[(Kind, Key)],
+        read: impl Fn(Kind, &Key) -> Result<Vec<Document>, StoreError>,
+    ) {
         let one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.snapshot.load_full();
         let Ok(before) = &*before else {
@@ -186,7 +210,7 @@ impl Folder {
         };
         let mut now = before.clone();
         for (kind, key) in places {
-            let Ok(claims) = self.claims(*kind, key) else {
+            let Ok(claims) = read(*kind, key) else {
                 drop(one);
                 return self.look();
             };
@@ -201,11 +225,8 @@ impl Folder {
     }
 
     fn tell(&self, before: &Snapshot, now: &Snapshot) {
-        let same = |at| before.documents.get(at) == now.documents.get(at);
-        let (old, new) = (before.documents.keys(), now.documents.keys());
-        let changed: BTreeSet<&(Kind, Key)> = old.chain(new).filter(|at| !same(at)).collect();
         let mut prompts = before.others != now.others;
-        for at in changed {
+        for at in changed(before, now) {
             let document = now.documents.get(at).or(before.documents.get(at));
             let is_json = document.is_some_and(|it| it.path.extension() == Some("json".as_ref()));
             match at {
@@ -254,6 +275,13 @@ impl Folder {
             None => Ok(false),
         })
     }
+}
+
+/// What was, or is, and is not the same any more.
+fn changed<'a>(before: &'a Snapshot, now: &'a Snapshot) -> BTreeSet<&'a (Kind, Key)> {
+    let same = |at| before.documents.get(at) == now.documents.get(at);
+    let (old, new) = (before.documents.keys(), now.documents.keys());
+    old.chain(new).filter(|at| !same(at)).collect()
 }
 
 fn of_kind(snapshot: &Snapshot, kind: Kind) -> impl Iterator<Item = &Document> {
@@ -326,7 +354,7 @@ impl Store for FolderStore {
                 // The look comes at once, so that writers read their own write without having to
                 // wait for a notice.
                 let written = folder.put(kind, &key, &content);
-                folder.look();
+                folder.refresh(&[(kind, key)]);
                 written
             };
             in_background(&self.folder, work).await?
@@ -339,7 +367,7 @@ impl Store for FolderStore {
         async move {
             let work = move |folder: &Folder| {
                 let removed = folder.remove(kind, &key);
-                folder.look();
+                folder.refresh(&[(kind, key)]);
                 removed
             };
             in_background(&self.folder, work).await?

@@ -12,10 +12,8 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::place::{LABELS, Roots};
+use super::settle::SETTLE;
 
-/// Editors write a file in several steps; a change is reported when this long has passed since the
-/// first of them.
-const SETTLE: Duration = Duration::from_millis(50);
 /// A look without notice, where notices work: the folder itself may have been replaced,
 /// or a notice lost.
 const LOOK: Duration = Duration::from_secs(15);
@@ -65,6 +63,7 @@ impl Watch {
         {
             return false;
         }
+        // Until then most files are written.
         sleep(SETTLE).await;
         !self.signs.moved.load(Ordering::Relaxed)
     }

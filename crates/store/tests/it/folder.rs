@@ -1,14 +1,19 @@
 //! A folder of files.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 #[cfg(unix)]
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
 use quillet_store::StoreOptions;
 use quillet_test_support::TempDir;
 use serde_json::Value;
+use tokio::task::spawn_blocking;
 
 use crate::support::{arrives, becomes, names, one, open, open_with};
 
@@ -370,4 +375,64 @@ async fn what_is_no_regular_file_is_named_and_never_opened() {
     ];
     assert_eq!(found, expected);
     assert_eq!(names(&store.load(Kind::Prompt).await.unwrap()), ["sub:p"]);
+}
+
+/// How a program writes a file.
+type Writer = fn(&Path, &str);
+
+/// Ways of writing a file that have a time in which it is not whole.
+const WRITERS: [(&str, Writer); 3] = [
+    ("emptied and filled", |path, text| {
+        let mut file = fs::File::create(path).unwrap();
+        sleep(GAP);
+        file.write_all(text.as_bytes()).unwrap();
+    }),
+    ("filled in pieces", |path, text| {
+        let mut file = fs::File::create(path).unwrap();
+        for piece in text.as_bytes().chunks(6) {
+            file.write_all(piece).unwrap();
+            sleep(GAP);
+        }
+    }),
+    ("moved away and written anew", |path, text| {
+        fs::rename(path, path.with_extension("old")).unwrap();
+        sleep(GAP);
+        fs::write(path, text).unwrap();
+    }),
+];
+
+/// How long it is not whole, less than what is waited for.
+const GAP: Duration = Duration::from_millis(15);
+
+#[tokio::test]
+async fn a_file_that_is_being_written_is_no_version() {
+    for (name, write) in WRITERS {
+        let files = Files::new(&[("prompts/greet.jinja", "Hello {{ name }}!")]);
+        let store = open(&files.address()).await;
+        let history = store.history().unwrap();
+        let keys = [Key::new("greet")];
+        history.observe(Kind::Prompt, &keys, "a").await.unwrap();
+
+        let path = files.path("prompts/greet.jinja");
+        let writer = spawn_blocking(move || write(&path, "Hi {{ name }}, how are you?"));
+        let mut seen = BTreeSet::new();
+        let wanted = r#"{"userPrompt":"Hi {{ name }}, how are you?","format":"jinja"}"#;
+        while !seen.contains(wanted) {
+            history.observe(Kind::Prompt, &keys, "b").await.unwrap();
+            seen.insert(one(&store, Kind::Prompt, "greet").await.unwrap_or_default());
+        }
+        writer.await.unwrap();
+        let before = r#"{"userPrompt":"Hello {{ name }}!","format":"jinja"}"#;
+        let odd: Vec<&String> = seen
+            .iter()
+            .filter(|it| *it != wanted && *it != before)
+            .collect();
+        assert!(odd.is_empty(), "{name}: {odd:?}");
+        let versions = history.versions(Kind::Prompt, &keys[0], None, 10).await;
+        let authors = versions
+            .unwrap()
+            .into_iter()
+            .map(|it| it.author.to_string());
+        assert_eq!(authors.collect::<Vec<_>>(), ["b", "a"], "{name}");
+    }
 }

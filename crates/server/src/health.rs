@@ -13,7 +13,7 @@ use crate::exchange::Call;
 use crate::metrics::{Gauges, write_rates, write_usage};
 
 /// Routes that need no token, and are neither counted against a client's rate
-/// nor closed at shutdown. The page at `/docs` and the document that it shows
+/// nor closed at shutdown. The console and the document that it shows
 /// hold nothing of the operator's.
 pub(crate) fn is_open(config: &ServerConfig, path: &str) -> bool {
     match path {
@@ -22,7 +22,8 @@ pub(crate) fn is_open(config: &ServerConfig, path: &str) -> bool {
         _ => {
             let path = path.strip_prefix(config.prefix.as_str()).unwrap_or(path);
             match path {
-                "/docs" | "/openapi.json" | "/swagger/index.html" => true,
+                "/" | "/docs" | "/openapi.json" | "/swagger/index.html" => true,
+                path if path.starts_with("/console/") => true,
                 "/health" | "/ready" | "/startup" | "/v1/health" => config.open_health,
                 _ => false,
             }

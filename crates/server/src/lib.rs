@@ -34,6 +34,7 @@ mod batch;
 mod browser;
 mod config;
 mod connection;
+mod console;
 mod describe;
 mod direct;
 mod doors;

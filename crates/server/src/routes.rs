@@ -17,6 +17,7 @@ use crate::api::response::routes as response;
 use crate::api::{definitions, openai, runs};
 use crate::app::App;
 use crate::config::ServerConfig;
+use crate::console;
 use crate::direct::{Direct, Entry};
 use crate::doors::Door;
 use crate::error::{Problem, problem};
@@ -139,8 +140,10 @@ const ORIGIN_PROBE: &[Row] = &[
 /// The routes that describe the service itself.
 const DESCRIPTION: &[Row] = &[
     (Needs::Entry, || routes!(openapi::document)),
-    (Needs::Entry, || routes!(openapi::page)),
-    (Needs::Entry, || routes!(openapi::old_page)),
+    (Needs::Entry, || routes!(console::page)),
+    (Needs::Entry, || routes!(console::asset)),
+    (Needs::Entry, || routes!(console::docs)),
+    (Needs::Entry, || routes!(console::old_docs)),
 ];
 
 /// The route of MCP clients.
@@ -290,12 +293,17 @@ fn described(prefix: &str) -> (Paths, Schemas) {
     (all.build(), schemas)
 }
 
-/// What the router looks for: names of models have slashes in them.
+/// What the router looks for: names of models, and files of the console, have slashes in them.
 fn pattern(path: &str) -> Cow<'_, str> {
-    match path.strip_suffix("/v1/models/{id}") {
-        Some(prefix) => Cow::Owned(format!("{prefix}/v1/models/{{*id}}")),
-        None => Cow::Borrowed(path),
+    for (all, last) in [("/v1/models/", "{id}"), ("/console/", "{file}")] {
+        let ends = path
+            .strip_suffix(last)
+            .is_some_and(|path| path.ends_with(all));
+        if ends {
+            return Cow::Owned(path.replace(last, &last.replace('{', "{*")));
+        }
     }
+    Cow::Borrowed(path)
 }
 
 /// All routes.

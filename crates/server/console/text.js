@@ -1,0 +1,65 @@
+// Words of the console in two languages, and how numbers, times and foreign texts are shown.
+
+import prompts from './zh/prompts.js';
+import shell from './zh/shell.js';
+import work from './zh/work.js';
+
+const zh = { ...shell, ...prompts, ...work };
+
+const KEPT = 'quillet.language';
+
+/** `en` or `zh`: what was chosen, else what the browser prefers. */
+export let language = localStorage.getItem(KEPT) ?? (navigator.language.startsWith('zh') ? 'zh' : 'en');
+document.documentElement.lang = language;
+
+export function setLanguage(chosen) {
+  localStorage.setItem(KEPT, chosen);
+  language = chosen;
+  document.documentElement.lang = chosen;
+}
+
+/** A text of the console in the language of the reader; `{name}` stands for a value. */
+export function t(english, values) {
+  const text = language === 'zh' ? (zh[english] ?? english) : english;
+  if (!values) return text;
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+/** A count. */
+export function number(value) {
+  return new Intl.NumberFormat(language).format(value);
+}
+
+export function money(value) {
+  return value === undefined || value === null ? '' : `$${value < 0.01 ? value.toPrecision(2) : value.toFixed(4)}`;
+}
+
+/** How long something took, given in microseconds. */
+export function took(us) {
+  if (us < 1e3) return `${Math.round(us)} µs`;
+  if (us < 1e6) return `${(us / 1e3).toFixed(1)} ms`;
+  return `${(us / 1e6).toFixed(2)} s`;
+}
+
+/** A time on the reader's clock; milliseconds, or a text of RFC 3339. */
+export function when(time) {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return String(time);
+  const format = { dateStyle: 'short', timeStyle: 'medium' };
+  return new Intl.DateTimeFormat(language, format).format(date);
+}
+
+/** Characters that move others about, or that nobody sees. */
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+/** A foreign text for reading: what would be invisible, or would turn others around, is written out. */
+export function shown(text, most = Infinity) {
+  const all = String(text);
+  const part = all.length > most ? `${all.slice(0, most)}…` : all;
+  return part.replace(HIDDEN, (sign) => {
+    const code = sign.codePointAt(0);
+    // Pictures of control characters.
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+    return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
+  });
+}

@@ -1,0 +1,5 @@
+// The console's texts in Chinese, by their English ones.
+
+export const zh = {
+  Prompts: '提示词',
+};

@@ -1,0 +1,3 @@
+// Traces, agents, databases, scripts, batches and the system in Chinese.
+
+export default {};

@@ -1,0 +1,73 @@
+//! The files of the console, as they stand in `crates/server/console`.
+
+/// A file.
+pub(super) struct File {
+    /// Below `/console/`.
+    pub(super) path: &'static str,
+    pub(super) text: &'static str,
+}
+
+impl File {
+    /// Its media type.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.path.rsplit('.').next() {
+            Some("html") => "text/html; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            Some("svg") => "image/svg+xml",
+            _ => "text/javascript; charset=utf-8",
+        }
+    }
+}
+
+macro_rules! files {
+    ($($path:literal),+ $(,)?) => {
+        &[$(File { path: $path, text: include_str!(concat!("../../console/", $path)) }),+]
+    };
+}
+
+/// All of them; a test looks for those that are left out.
+pub(super) const FILES: &[File] = files![
+    "api.js",
+    "app.css",
+    "app.js",
+    "code.js",
+    "icon.svg",
+    "index.html",
+    "list.js",
+    "text.js",
+    "view.js",
+    "screens/prompts.js",
+    "zh/prompts.js",
+    "zh/shell.js",
+    "zh/work.js",
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::FILES;
+
+    fn walk(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                walk(&entry.path(), &format!("{name}/"), found);
+            } else {
+                found.insert(name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_file_is_left_out() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("console");
+        let mut found = BTreeSet::new();
+        walk(&folder, "", &mut found);
+        let listed: BTreeSet<String> = FILES.iter().map(|file| file.path.to_owned()).collect();
+        assert_eq!(listed, found);
+    }
+}

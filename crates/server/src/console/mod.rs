@@ -1,0 +1,140 @@
+//! The console: pages for the browser, embedded in the program. They ask the public routes only, and
+//! hold nothing of the operator's, so they are open like the document of the routes.
+
+mod files;
+
+use std::io::Write;
+use std::sync::OnceLock;
+
+use axum::body::Bytes;
+use axum::extract::Path;
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Redirect, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use quillet_core::ErrorCode;
+use quillet_core::history::Digest;
+
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
+
+use files::{FILES, File};
+
+/// Scripts, styles and requests of this server alone. Texts become nodes and never markup: a script
+/// that tried to make markup out of one would be stopped by the browser.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// A file as it is sent, made when it is first asked for.
+struct Packed {
+    gzip: Bytes,
+    tag: HeaderValue,
+}
+
+static PACKED: [OnceLock<Packed>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+
+/// The page of the console; all its views are behind the `#` of its address.
+#[utoipa::path(get, path = "/", tag = "operation", responses(
+    (status = 200, content_type = "text/html", description = "The page"),
+))]
+pub(crate) async fn page(_call: Call, headers: HeaderMap) -> Result<Response, ApiError> {
+    file("index.html", &headers)
+}
+
+/// A file of the console.
+#[utoipa::path(get, path = "/console/{file}", tag = "operation", params(
+    ("file" = String, Path, description = "Its path: `app.js`, `screens/prompts.js`"),
+), responses(
+    (status = 200, content_type = "text/javascript", description = "The file"),
+    (status = 304, description = "It is the one that the client has (`If-None-Match`)"),
+    (status = 404, body = crate::error::Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn asset(
+    _call: Call,
+    Path(path): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    file(&path, &headers)
+}
+
+/// All operations, with examples that can be sent: a view of the console.
+#[utoipa::path(get, path = "/docs", tag = "operation", responses(
+    (status = 303, description = "To the view"),
+))]
+pub(crate) async fn docs(call: Call) -> Redirect {
+    Redirect::to(&format!("{}/#/docs", call.app.config.prefix))
+}
+
+/// Where ai-prompt-shell had its page.
+#[utoipa::path(get, path = "/swagger/index.html", tag = "operation", responses(
+    (status = 308, description = "To `/docs`"),
+))]
+pub(crate) async fn old_docs(call: Call) -> Redirect {
+    Redirect::permanent(&format!("{}/docs", call.app.config.prefix))
+}
+
+fn file(path: &str, asked: &HeaderMap) -> Result<Response, ApiError> {
+    let place = FILES.iter().position(|file| file.path == path);
+    let Some((file, packed)) = place.and_then(|at| Some((FILES.get(at)?, PACKED.get(at)?))) else {
+        let message = format!("the console has no file {path}");
+        return Err(problem(ErrorCode::RouteUnknown, message));
+    };
+    let packed = packed.get_or_init(|| pack(file));
+    let mut answer = if is_known(asked, &packed.tag) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else if takes_gzip(asked) {
+        let mut answer = packed.gzip.clone().into_response();
+        let gzip = HeaderValue::from_static("gzip");
+        answer.headers_mut().insert(CONTENT_ENCODING, gzip);
+        answer
+    } else {
+        Bytes::from_static(file.text.as_bytes()).into_response()
+    };
+    let headers = answer.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, file.kind()),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        // Kept, and asked about each time: what belongs together comes from one version.
+        (CACHE_CONTROL, "no-cache"),
+        (VARY, "accept-encoding"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(ETAG, packed.tag.clone());
+    Ok(answer)
+}
+
+fn pack(file: &File) -> Packed {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // Nothing can fail that is written into memory.
+    let _ = encoder.write_all(file.text.as_bytes());
+    let gzip = encoder.finish().unwrap_or_default();
+    let digest = Digest::of(file.text.as_bytes()).to_string();
+    let digits = digest.trim_start_matches("sha256:").get(..16);
+    let tag = format!("W/\"{}\"", digits.unwrap_or_default());
+    Packed {
+        gzip: gzip.into(),
+        tag: HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"0\"")),
+    }
+}
+
+fn is_known(asked: &HeaderMap, tag: &HeaderValue) -> bool {
+    let has = |value: &HeaderValue| {
+        let tags = value.to_str().unwrap_or_default().split(',');
+        tags.map(str::trim)
+            .any(|one| one.as_bytes() == tag.as_bytes())
+    };
+    asked.get_all(IF_NONE_MATCH).iter().any(has)
+}
+
+fn takes_gzip(asked: &HeaderMap) -> bool {
+    let takes = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("gzip"));
+    asked.get_all(ACCEPT_ENCODING).iter().any(takes)
+}

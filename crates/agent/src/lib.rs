@@ -62,6 +62,7 @@ mod answer;
 mod approval;
 mod calling;
 mod calls;
+mod chat_trace;
 pub mod compact;
 pub mod definition;
 mod drive;
@@ -84,6 +85,7 @@ mod toolbox;
 mod turn;
 
 pub use approval::{Approval, Approver, PendingCall};
+pub use chat_trace::ChatTrace;
 pub use definition::AgentDefinition;
 pub use drive::run;
 pub use emit::EventStream;

@@ -70,7 +70,7 @@ pub(crate) async fn ask(
             messages: ledger.conversation.messages(),
             options: options.clone(),
         };
-        let mut span = ModelSpan::begin(scope, &request);
+        let mut span = ModelSpan::begin((&scope.tracer, scope.span.id()), &request);
         ledger.model_calls += 1;
         let error = match scope.model.stream(request).await {
             Ok(answer) => return Ok((answer, span)),

@@ -9,18 +9,20 @@ use std::time::Duration;
 use quillet_core::chat::{Bytes4, ChatModel, ChatOptions, TokenCounter, ToolOffer};
 use quillet_core::tool::Tool;
 use quillet_core::trace::Tracer;
-use quillet_core::{BoxFuture, Message};
+use quillet_core::{BoxFuture, Map, Message};
 use uuid::Uuid;
 
 use crate::approval::Approver;
 
 /// Which version of which stored prompt was used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PromptVersion {
     /// The id, with its mark if it had one.
     pub id: String,
     /// The number of the version, where it is known.
     pub version: Option<u64>,
+    /// What it was rendered with, for traces that hold texts.
+    pub variables: Option<Arc<Map>>,
 }
 
 /// Everything that a run needs.

@@ -30,6 +30,28 @@ pub(crate) fn run(
     if let Some(agent) = agent {
         span.set("gen_ai.agent.name", || agent);
     }
+    set_root(&span, tracer, model, prompt);
+    span
+}
+
+/// Begins the root of a chat that no run holds.
+pub(crate) fn chat(
+    tracer: &Tracer,
+    model: Option<&str>,
+    prompt: Option<&PromptVersion>,
+) -> OpenSpan {
+    let name = prompt.map_or("chat".to_owned(), |prompt| format!("prompt {}", prompt.id));
+    let span = tracer.span(SpanKind::Run, name, None);
+    set_root(&span, tracer, model, prompt);
+    span
+}
+
+fn set_root(
+    span: &OpenSpan,
+    tracer: &Tracer,
+    model: Option<&str>,
+    prompt: Option<&PromptVersion>,
+) {
     if let Some(model) = model {
         span.set("gen_ai.request.model", || model);
     }
@@ -38,8 +60,11 @@ pub(crate) fn run(
         if let Some(version) = prompt.version {
             span.set("gen_ai.prompt.version", || version);
         }
+        if let Some(variables) = prompt.variables.as_ref().filter(|_| tracer.records_texts()) {
+            let variables = || serde_json::to_value(variables).unwrap_or_default();
+            span.set("quillet.prompt.variables", variables);
+        }
     }
-    span
 }
 
 /// Ends it with what came of the run.
@@ -109,13 +134,12 @@ pub(crate) struct ModelSpan {
 
 impl ModelSpan {
     /// Begins with what is asked.
-    pub(crate) fn begin(scope: &Scope, request: &ChatRequest) -> Self {
+    pub(crate) fn begin((tracer, parent): (&Tracer, Option<&str>), request: &ChatRequest) -> Self {
         let name = match &request.model {
             Some(model) => format!("chat {model}"),
             None => "chat".to_owned(),
         };
-        let tracer = &scope.tracer;
-        let span = tracer.span(SpanKind::Model, name, scope.span.id());
+        let span = tracer.span(SpanKind::Model, name, parent);
         let texts = tracer.records_texts();
         span.set("gen_ai.operation.name", || "chat");
         span.set("gen_ai.request.stream", || true);
@@ -195,7 +219,7 @@ fn set_request(span: &OpenSpan, request: &ChatRequest) {
     }
 }
 
-fn set_usage(span: &OpenSpan, usage: Option<Usage>) {
+pub(crate) fn set_usage(span: &OpenSpan, usage: Option<Usage>) {
     let Some(usage) = usage else { return };
     span.set("gen_ai.usage.input_tokens", || usage.input_tokens);
     span.set("gen_ai.usage.output_tokens", || usage.output_tokens);

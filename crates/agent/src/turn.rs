@@ -99,7 +99,7 @@ fn too_long(scope: &Scope) -> ModelError {
 
 /// Adds an event to the turn; what the reader is to see of it. A run has one answer,
 /// so others than the first are left out.
-fn take_up(turn: &mut Partial, event: ChatEvent) -> Option<AgentEvent> {
+pub(crate) fn take_up(turn: &mut Partial, event: ChatEvent) -> Option<AgentEvent> {
     match event {
         ChatEvent::Text { choice: 0, text } => said(turn, text),
         ChatEvent::Refusal { choice: 0, text } => {

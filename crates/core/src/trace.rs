@@ -76,8 +76,56 @@ impl TraceSink for Vec<Arc<dyn TraceSink>> {
     }
 }
 
+/// Which traces to list.
+#[derive(Clone, Debug, Default)]
+pub struct TraceFilter {
+    /// Begun at this time or later, in microseconds since 1970.
+    pub since_us: u64,
+    /// Only those with a span that failed.
+    pub failed: bool,
+    /// Only those whose name or model has this text in it; case counts for nothing
+    /// between A and Z.
+    pub text: Option<String>,
+    /// Only those that were kept before the one of this number ([`TraceInfo::number`]).
+    pub before: Option<u64>,
+}
+
+/// A trace, for lists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TraceInfo {
+    /// Its place among all that were ever kept here, from 1.
+    pub number: u64,
+    /// 32 hexadecimal digits.
+    pub id: String,
+    /// When it began, in microseconds since 1970.
+    pub started_us: u64,
+    /// How long the root took, in microseconds.
+    pub duration_us: u64,
+    /// Name of the root.
+    pub name: String,
+    /// The first model that was called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Tokens that all models read.
+    pub input_tokens: u64,
+    /// Tokens that all models wrote.
+    pub output_tokens: u64,
+    /// The first failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How many spans it has.
+    pub spans: u64,
+}
+
 /// Traces that were kept, for whoever asks for one. What was sent in several parts is one trace.
 pub trait TraceReader: Send + Sync + fmt::Debug {
+    /// The `most` latest traces that pass the filter, the latest first.
+    fn list<'a>(
+        &'a self,
+        filter: &'a TraceFilter,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<TraceInfo>, StoreError>>;
+
     /// The trace of this id, if anything of it was kept.
     fn trace<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>>;
 

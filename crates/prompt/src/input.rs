@@ -32,6 +32,9 @@ pub struct Input<'a> {
     /// Whether the outcome is to say what the render was made of
     /// ([`RenderOutcome::explanation`](crate::RenderOutcome::explanation)).
     pub explain: bool,
+    /// Whether the outcome is to have the texts in pieces that say where they come from
+    /// ([`RenderOutcome::segments`](crate::RenderOutcome::segments)).
+    pub segments: bool,
     /// Part of a dry run: no tool is called, and scripts run dry, too.
     pub dry: bool,
     /// Whether the outcome is to say the number of the version that stands in the store, too, for
@@ -55,6 +58,7 @@ impl<'a> Input<'a> {
             request_id,
             depth: 0,
             explain: false,
+            segments: false,
             dry: false,
             numbered: false,
             user: None,

@@ -90,7 +90,7 @@ pub use script::{
     DryRun, Enforced, SCRIPT_FORMAT, ScriptEvent, ScriptFailure, ScriptJob, ScriptOutcome,
     ScriptReader, ScriptRunner, ScriptStream, StoredScript, script_definition, script_source,
 };
-pub use service::{ChatOutcome, Counts, PromptService, RenderOutcome, ServiceOptions};
+pub use service::{ChatOutcome, ChatReady, Counts, PromptService, RenderOutcome, ServiceOptions};
 pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
 pub use table::Table;
 pub use tool::{PromptResult, prompt_function};

@@ -19,7 +19,9 @@ let leave = new AbortController();
 function route() {
   const [path, query = ''] = location.hash.replace(/^#\/?/, '').split(/\?(.*)/s);
   const parts = path.split('/').filter(Boolean).map(decoded);
-  return { path: parts.length ? parts : ['prompts'], query: new URLSearchParams(query) };
+  // `/docs` is the same page.
+  const first = location.pathname.endsWith('/docs') ? 'docs' : 'prompts';
+  return { path: parts.length ? parts : [first], query: new URLSearchParams(query) };
 }
 
 function decoded(part) {

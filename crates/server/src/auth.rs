@@ -74,6 +74,12 @@ impl Auth {
         self.tokens.iter().map(|token| &token.owner.1)
     }
 
+    /// The name of each token, and its rights in the words of the settings.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, Vec<String>)> {
+        let tokens = self.tokens.iter();
+        tokens.map(|token| (&*token.owner.0, token.owner.1.described()))
+    }
+
     /// Who a client is to the agents.
     pub(crate) fn who(&self, client: Client) -> Who {
         match (self.token(client), client.address()) {

@@ -21,8 +21,10 @@ const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 /// Bodies that work on a server with the demo's prompts, by the end of the path; the longer
 /// ends first.
 fn example(path: &str) -> Option<Value> {
+    // What is checked is what could be written.
+    let path = path.strip_suffix("/check").unwrap_or(path);
     let named = json!({"variables": {"name": "Ada"}});
-    let ends: [(&str, Value); 24] = [
+    let ends: [(&str, Value); 25] = [
         ("/render/prompts/{id}", named.clone()),
         ("/prompts/{id}/render", named.clone()),
         ("/chat/prompts/{id}", named.clone()),
@@ -75,6 +77,10 @@ fn example(path: &str) -> Option<Value> {
             "/v1/batches",
             json!({"input_file_id": "file-0123456789abcdef", "endpoint": "/v1/chat/completions",
                 "completion_window": "24h"}),
+        ),
+        (
+            "/source",
+            json!({"format": "jinja", "text": "Hello {{ name }}", "at": 13}),
         ),
         (
             "/mcp",

@@ -14,7 +14,7 @@ use utoipa::openapi::{ComponentsBuilder, InfoBuilder, OpenApiBuilder, Paths};
 use utoipa_axum::routes;
 
 use crate::api::response::routes as response;
-use crate::api::{definitions, openai, runs};
+use crate::api::{definitions, openai, runs, system, traces};
 use crate::app::App;
 use crate::config::ServerConfig;
 use crate::console;
@@ -88,6 +88,7 @@ fn of_kind(kind: Kind) -> Vec<Row> {
         (of(WRITE), || routes!(definitions::write::post)),
         (of(WRITE), || routes!(definitions::write::patch)),
         (of(WRITE), || routes!(definitions::write::delete)),
+        (of(WRITE), || routes!(definitions::check::check)),
         (of(READ), || routes!(definitions::versions::list)),
         (of(READ), || routes!(definitions::versions::get)),
         (of(READ), || routes!(definitions::versions::diff)),
@@ -98,7 +99,7 @@ fn of_kind(kind: Kind) -> Vec<Row> {
     ]
 }
 
-/// The routes of the agents, relative to `/v1`.
+/// The routes of the agents and of what is looked at, relative to `/v1`.
 const AGENT: &[Row] = &[
     (ANY_RENDER, || routes!(response::respond)),
     (ANY_RENDER, || routes!(response::cancel)),
@@ -109,6 +110,9 @@ const AGENT: &[Row] = &[
     (ANY_RENDER, || routes!(runs::fork_run)),
     (ANY_RENDER, || routes!(runs::remove_run)),
     (Needs::Entry, || routes!(response::health)),
+    (ANY_READ, || routes!(traces::list_traces)),
+    (ANY_READ, || routes!(traces::get_trace)),
+    (Needs::Any(Right::Admin), || routes!(system::system)),
 ];
 
 /// The routes of OpenAI's clients, relative to `/v1`.

@@ -68,4 +68,4 @@ pub use redis::{
 pub use runs::{MemoryRuns, RunOptions};
 pub use sessions::{MemorySessions, SessionOptions, SqliteSessions};
 pub use sqlite::SqliteStore;
-pub use traces::{TraceFilter, TraceInfo, TraceOptions, TraceStore};
+pub use traces::{TraceOptions, TraceStore};

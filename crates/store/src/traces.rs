@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use quillet_core::store::{StoreError, StoreErrorKind};
-use quillet_core::trace::{Span, SpanKind, Trace, TraceReader, TraceSink};
+use quillet_core::trace::{
+    Span, SpanKind, Trace, TraceFilter, TraceInfo, TraceReader, TraceSink,
+};
 use quillet_core::{BoxFuture, clock};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};
-use serde::Serialize;
 
 use crate::sqlite::{Database, Part};
 
@@ -68,43 +69,6 @@ impl Default for TraceOptions {
             max_trace_bytes: 4 << 20,
         }
     }
-}
-
-/// Which traces to list.
-#[derive(Clone, Debug, Default)]
-pub struct TraceFilter {
-    /// Begun at this time or later, in microseconds since 1970.
-    pub since_us: u64,
-    /// Only those with a span that failed.
-    pub failed: bool,
-    /// Only those whose name or model has this text in it; case counts for nothing
-    /// between A and Z.
-    pub text: Option<String>,
-}
-
-/// A trace, for lists.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct TraceInfo {
-    /// 32 hexadecimal digits.
-    pub id: String,
-    /// When it began, in microseconds since 1970.
-    pub started_us: u64,
-    /// How long the root took, in microseconds.
-    pub duration_us: u64,
-    /// Name of the root.
-    pub name: String,
-    /// The first model that was called.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Tokens that all models read.
-    pub input_tokens: u64,
-    /// Tokens that all models wrote.
-    pub output_tokens: u64,
-    /// The first failure.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// How many spans it has.
-    pub spans: u64,
 }
 
 /// Traces in a file.
@@ -218,6 +182,14 @@ impl TraceSink for TraceStore {
 }
 
 impl TraceReader for TraceStore {
+    fn list<'a>(
+        &'a self,
+        filter: &'a TraceFilter,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<TraceInfo>, StoreError>> {
+        Box::pin(self.list(filter, most))
+    }
+
     fn trace<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>> {
         let (id, most) = (id.to_owned(), self.options.max_trace_bytes);
         Box::pin(self.database.run(move |file| whole(file, &id, most)))
@@ -317,12 +289,19 @@ fn prune(file: &Connection, options: &TraceOptions) -> rusqlite::Result<()> {
 
 fn list(file: &Connection, filter: &TraceFilter, most: i64) -> rusqlite::Result<Vec<TraceInfo>> {
     let mut found = file.prepare(
-        "SELECT id, started_us, duration_us, name, model, input_tokens, output_tokens, error, spans
-         FROM traces WHERE started_us >= ?1 AND (NOT ?2 OR error IS NOT NULL)
+        "SELECT id, started_us, duration_us, name, model, input_tokens, output_tokens, error, spans,
+         number FROM traces WHERE started_us >= ?1 AND (NOT ?2 OR error IS NOT NULL)
          AND (?3 IS NULL OR instr(lower(name), lower(?3)) OR instr(lower(model), lower(?3)))
-         ORDER BY number DESC LIMIT ?4",
+         AND number < ?4 ORDER BY number DESC LIMIT ?5",
     )?;
-    let filter = params![signed(filter.since_us), filter.failed, filter.text, most];
+    let before = signed(filter.before.unwrap_or(u64::MAX));
+    let filter = params![
+        signed(filter.since_us),
+        filter.failed,
+        filter.text,
+        before,
+        most
+    ];
     found.query_map(filter, info)?.collect()
 }
 
@@ -337,6 +316,7 @@ fn info(row: &Row<'_>) -> rusqlite::Result<TraceInfo> {
         output_tokens: row.get(6)?,
         error: row.get(7)?,
         spans: row.get(8)?,
+        number: row.get(9)?,
     })
 }
 

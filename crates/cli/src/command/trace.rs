@@ -4,10 +4,9 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use quillet::settings::Settings;
-use quillet_core::chat::Usage;
-use quillet_core::trace::{Span, SpanKind, Trace as Whole};
-use quillet_llm::models::ModelFacts;
-use quillet_store::{TraceFilter, TraceInfo, TraceStore};
+use quillet_core::trace::{Span, SpanKind, Trace as Whole, TraceFilter, TraceInfo};
+use quillet_llm::models::{cost_of, cost_of_trace, usage_of};
+use quillet_store::TraceStore;
 use serde_json::{Value, json};
 
 use crate::args::Trace;
@@ -126,7 +125,7 @@ fn show(trace: &Whole, json: bool) -> Result<(), Failure> {
         let depth = depths.get(span.id.as_str()).copied().unwrap_or_default();
         shown.push_str(&line(span, depth, begun, colour));
     }
-    if let Some(cost) = cost(trace) {
+    if let Some(cost) = cost_of_trace(trace) {
         shown.push_str(&format!("cost  ${cost:.6}\n"));
     }
     Ok(terminal::result(&shown)?)
@@ -174,7 +173,7 @@ fn line(span: &Span, depth: usize, begun: u64, colour: bool) -> String {
         format!("+{at}"),
         time(span.duration_us)
     );
-    if let Some(usage) = usage(span) {
+    if let Some(usage) = usage_of(span) {
         line.push_str(&format!(
             "  {} in, {} out",
             usage.input_tokens, usage.output_tokens
@@ -219,33 +218,6 @@ fn told(span: &Span) -> Vec<(&'static str, String)> {
         .into_iter()
         .filter_map(|(key, name)| Some((name, text(span.attributes.get(key)?))))
         .collect()
-}
-
-fn usage(span: &Span) -> Option<Usage> {
-    let number = |name: &str| span.attributes.get(name).and_then(Value::as_u64);
-    Some(Usage {
-        input_tokens: number("gen_ai.usage.input_tokens")?,
-        output_tokens: number("gen_ai.usage.output_tokens")?,
-        reasoning_tokens: 0,
-        cache_read_tokens: number("gen_ai.usage.cache_read.input_tokens").unwrap_or_default(),
-        cache_write_tokens: number("gen_ai.usage.cache_creation.input_tokens").unwrap_or_default(),
-    })
-}
-
-fn cost_of(span: &Span) -> Option<f64> {
-    let name = |key: &str| span.attributes.get(key).and_then(Value::as_str);
-    let model = name("gen_ai.response.model").or_else(|| name("gen_ai.request.model"))?;
-    ModelFacts::built_in().find(model).cost(&usage(span)?)
-}
-
-/// What all calls of models cost together, where the price of each is known.
-fn cost(trace: &Whole) -> Option<f64> {
-    let calls = trace
-        .spans
-        .iter()
-        .filter(|span| span.kind == SpanKind::Model);
-    let costs: Vec<f64> = calls.map(cost_of).collect::<Option<_>>()?;
-    (!costs.is_empty()).then(|| costs.iter().sum())
 }
 
 #[cfg(test)]

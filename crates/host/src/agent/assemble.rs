@@ -82,7 +82,7 @@ pub(super) async fn prepare(
             summarize: agent.features.summarize.unwrap_or(configured.summarize),
             ..limits(agent.limits.over(configured), &request)
         },
-        tracer: tracer(service),
+        tracer: service.tracer(),
         parent_span: None,
         approver: None,
         cancelled: Box::pin(async move { stop.cancelled().await }),
@@ -401,12 +401,16 @@ fn limits(limits: Limits, request: &AgentRequest) -> Limits {
     }
 }
 
-fn tracer(service: &AgentService) -> Tracer {
-    match &service.parts.traces {
-        None => Tracer::off(),
-        Some(sink) => {
-            let id = uuid::Uuid::new_v4().simple().to_string();
-            Tracer::new(id, sink.clone(), service.options.trace_texts)
+impl AgentService {
+    /// A tracer of a new run, as this service's own runs have one.
+    #[must_use]
+    pub fn tracer(&self) -> Tracer {
+        match &self.parts.traces {
+            None => Tracer::off(),
+            Some(sink) => {
+                let id = uuid::Uuid::new_v4().simple().to_string();
+                Tracer::new(id, sink.clone(), self.options.trace_texts)
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Stored agents: what `model_id` `agent/NAME` stands for.
 
+use std::sync::Arc;
+
 use quillet_agent::definition::{Instructions, SkillChoice as Chosen};
 use quillet_agent::{AgentDefinition, AgentError, PromptVersion};
 use quillet_core::store::{Key, Kind};
@@ -133,7 +135,12 @@ async fn instructions(
                 .collect();
             let (text, version) = rendered(service, prompt, &variables, id, session).await?;
             let id = prompt.clone();
-            Ok((Some(text), Some(PromptVersion { id, version })))
+            let spoke = PromptVersion {
+                id,
+                version,
+                variables: Some(Arc::new(variables)),
+            };
+            Ok((Some(text), Some(spoke)))
         }
     }
 }

@@ -127,6 +127,25 @@ impl Rights {
         }
     }
 
+    /// Each grant in the words of the settings: `read greet.*`; `everything` where nothing is refused.
+    #[must_use]
+    pub fn described(&self) -> Vec<String> {
+        let Some(grants) = &self.grants else {
+            return vec!["everything".to_owned()];
+        };
+        let everything = Permissions::all();
+        let described = |grant: &Grant| {
+            let rights: Vec<&str> = grant.rights.iter().map(|right| right.name()).collect();
+            let mut words = rights.join(", ");
+            if grant.ids != everything {
+                words.push(' ');
+                words.push_str(&grant.ids.patterns().join(" "));
+            }
+            words
+        };
+        grants.iter().map(described).collect()
+    }
+
     /// Whether a right is held for the definition of an id.
     #[must_use]
     pub fn has(&self, right: Right, id: &str) -> bool {

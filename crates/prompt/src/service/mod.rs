@@ -14,7 +14,7 @@ use quillet_core::{Message, Role};
 use quillet_template::Limits;
 use tokio::time::Instant;
 
-pub use self::outcome::{ChatOutcome, RenderOutcome};
+pub use self::outcome::{ChatOutcome, ChatReady, RenderOutcome};
 use self::rendering::{Rendering, Resources};
 use crate::catalogue::Catalogue;
 use crate::compile::Compiled;
@@ -396,33 +396,78 @@ impl PromptService {
                 version,
             });
         }
-        let started = Instant::now();
-        let rendered = self
-            .render_chosen(snapshot, &definition, input, started)
-            .await;
-        self.count(id, started, &rendered);
-        let rendered = rendered?;
-        let Some(chat_model) = &self.model else {
-            let message = "no model is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or model.base_url, or name the model mock";
-            return Err(ModelError::new(ModelErrorKind::Configuration, message).into());
-        };
-        let request = ChatRequest {
-            model: model.or(rendered.model),
-            messages: self.messages(rendered.prompt),
-            options: options.over((*rendered.options).clone()),
-        };
-        let failures = rendered.failures;
-        let stream = match chat_model.stream(request).await {
+        let ready = self.ready(snapshot, &definition, (id, input), model, options);
+        let ready = ready.await?;
+        let stream = match self.answering()?.stream(ready.request).await {
             Ok(stream) => stream,
-            Err(error) => return Err(ServiceError::Model { error, failures }),
+            Err(error) => {
+                let failures = ready.failures;
+                return Err(ServiceError::Model { error, failures });
+            }
         };
         Ok(ChatOutcome {
             stream,
-            failures,
+            failures: ready.failures,
+            unused: ready.unused,
+            absent: ready.absent,
+            explanation: ready.explanation,
+            version: ready.version,
+        })
+    }
+
+    /// What a model is asked with a prompt that is a template, for whoever sends it by itself.
+    ///
+    /// # Errors
+    /// As [`PromptService::render`]. A script is refused: it asks by itself.
+    pub async fn ready_in(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        id: &str,
+        input: &Input<'_>,
+        model: Option<String>,
+        options: ChatOptions,
+    ) -> Result<ChatReady, ServiceError> {
+        let definition = self.choose(snapshot, id, input).await?;
+        self.ready(snapshot, &definition, (id, input), model, options)
+            .await
+    }
+
+    async fn ready(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        definition: &Definition<PromptEntry>,
+        (id, input): (&str, &Input<'_>),
+        model: Option<String>,
+        options: ChatOptions,
+    ) -> Result<ChatReady, ServiceError> {
+        let started = Instant::now();
+        let rendered = self
+            .render_chosen(snapshot, definition, input, started)
+            .await;
+        self.count(id, started, &rendered);
+        let rendered = rendered?;
+        Ok(ChatReady {
+            request: ChatRequest {
+                model: model.or(rendered.model),
+                messages: self.messages(rendered.prompt),
+                options: options.over((*rendered.options).clone()),
+            },
+            failures: rendered.failures,
             unused: rendered.unused,
             absent: rendered.absent,
             explanation: rendered.explanation,
             version: rendered.version,
+        })
+    }
+
+    /// The model that chats are sent to.
+    ///
+    /// # Errors
+    /// None is configured.
+    pub fn answering(&self) -> Result<&Arc<dyn ChatModel>, ModelError> {
+        self.model.as_ref().ok_or_else(|| {
+            let message = "no model is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or model.base_url, or name the model mock";
+            ModelError::new(ModelErrorKind::Configuration, message)
         })
     }
 
@@ -480,6 +525,7 @@ impl PromptService {
             unused: Vec::new(),
             absent: Vec::new(),
             explanation: None,
+            segments: Vec::new(),
             version: None,
             revision: None,
         })

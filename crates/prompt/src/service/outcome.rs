@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::chat::{ChatOptions, ChatStream};
+use quillet_core::chat::{ChatOptions, ChatRequest, ChatStream};
+use quillet_template::Segment;
 
 use crate::error::ToolFailure;
 use crate::explain::Explanation;
@@ -37,6 +38,10 @@ pub struct RenderOutcome {
     pub absent: Vec<Absent>,
     /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
     pub explanation: Option<Box<Explanation>>,
+    /// The text of each template of the prompt, in order, in pieces that say where they come from,
+    /// if [`Input::segments`](crate::Input::segments) asks. Together they are what the templates
+    /// printed, before it was divided into messages.
+    pub segments: Vec<Vec<Segment>>,
     /// The number of the version that spoke: where a label or a mark has chosen one, or
     /// [`Input::numbered`](crate::Input::numbered) asks.
     pub version: Option<u64>,
@@ -49,6 +54,24 @@ pub struct RenderOutcome {
 pub struct ChatOutcome {
     /// The answer. Dropping it ends the call to the provider.
     pub stream: ChatStream,
+    /// Tool calls of the render that failed and left their defaults.
+    pub failures: Vec<ToolFailure>,
+    /// Variables of the request that the prompt neither declares nor uses.
+    pub unused: Vec<Unused>,
+    /// Variables that a prompt file uses and does not declare, and nobody gave.
+    pub absent: Vec<Absent>,
+    /// What the render was made of, if [`Input::explain`](crate::Input::explain) asks.
+    pub explanation: Option<Box<Explanation>>,
+    /// The number of the version that spoke: where a label or a mark has chosen one, or
+    /// [`Input::numbered`](crate::Input::numbered) asks.
+    pub version: Option<u64>,
+}
+
+/// A prompt that is rendered and not yet sent.
+#[derive(Clone, Debug)]
+pub struct ChatReady {
+    /// What is sent.
+    pub request: ChatRequest,
     /// Tool calls of the render that failed and left their defaults.
     pub failures: Vec<ToolFailure>,
     /// Variables of the request that the prompt neither declares nor uses.

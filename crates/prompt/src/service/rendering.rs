@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_core::{Diagnostic, Map, Span};
-use quillet_template::{Functions, Limits, Missing, Render, render};
+use quillet_template::{Functions, Limits, Missing, Render, render, render_segments};
 use smallvec::SmallVec;
 use tokio::time::Instant;
 
@@ -108,14 +108,24 @@ impl Rendering<'_> {
             input,
         );
         let entries: SmallVec<[&str; 4]> = compiled.entries.iter().map(AsRef::as_ref).collect();
-        let rendered = render(&Render {
+        let job = Render {
             template: compiled.template.as_ref(),
             entries: &entries,
             variables: &root,
             functions: &functions as &dyn Functions,
             limits: &limits,
-        })
-        .await;
+        };
+        let rendered = match input.segments {
+            true => Box::pin(render_segments(&job)).await,
+            false => render(&job).await,
+        };
+        let segments = match &rendered {
+            Ok(rendered) if input.segments => {
+                let places = 0..entries.len();
+                places.map(|place| rendered.segments(place)).collect()
+            }
+            _ => Vec::new(),
+        };
         let (failures, calls) = functions.into_calls();
         let (passes, made) = rendered
             .as_ref()
@@ -138,6 +148,7 @@ impl Rendering<'_> {
             unused: names.unused(prompt, references, input.variables),
             absent: names.absent(prompt, references, &root),
             explanation,
+            segments,
             calls: made,
             prompt: assembled,
             model: prompt.model.clone(),

@@ -2,13 +2,12 @@
 
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, ChatOptions, Reply};
 use quillet_core::{BoxFuture, ErrorCode, Map, Message};
-use quillet_prompt::{Explanation, Input, ScriptJob, Snapshot};
+use quillet_prompt::{Explanation, Input, ScriptJob, ServiceError, Snapshot};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -18,7 +17,7 @@ use super::chunk::{Chunks, DONE};
 use super::completion::Completion;
 use super::feed::{self, Answer, Asking, Tell};
 use super::render::Asked;
-use super::{Id, Warning, json as answer_json, merged, warnings};
+use super::{Id, Warning, json as answer_json, merged, traced, warnings};
 use crate::app::App;
 use crate::error::{ApiError, Problem, problem};
 use crate::exchange::{Call, Exchange};
@@ -191,22 +190,31 @@ fn ask(
     let (app, exchange) = (Arc::clone(&call.app), Arc::clone(&call.exchange));
     Box::pin(async move {
         let variables = merged(body.variables.as_ref(), body.args.as_ref());
-        let started = Instant::now();
-        let input = body.input(&variables, exchange.id());
+        let input = Input {
+            numbered: traced::is_on(&app),
+            ..body.input(&variables, exchange.id())
+        };
         let (model, options) = (body.model.clone(), body.options.clone());
         let service = &app.service;
-        let asked = service.chat_in(&snapshot, &id, &input, model, options);
-        let outcome = asked.await?;
-        app.metrics.model.record(started.elapsed());
-        for failure in &outcome.failures {
+        let ready = service.ready_in(&snapshot, &id, &input, model, options);
+        let ready = ready.await?;
+        for failure in &ready.failures {
             app.metrics.tool_failures.count(failure.code);
         }
-        if let Some(explanation) = outcome.explanation {
+        if let Some(explanation) = ready.explanation {
             let _ = made_of.set(explanation);
         }
+        let spoke = traced::spoke(&app, &id, ready.version, &variables);
+        let stream = match traced::send(&app, spoke, ready.request).await {
+            Ok(stream) => stream,
+            Err(error) => {
+                let failures = ready.failures;
+                return Err(ServiceError::Model { error, failures }.into());
+            }
+        };
         Ok(Answer {
-            stream: outcome.stream,
-            warnings: warnings(&[], (&outcome.unused, &outcome.absent), outcome.failures),
+            stream,
+            warnings: warnings(&[], (&ready.unused, &ready.absent), ready.failures),
         })
     })
 }

@@ -18,6 +18,9 @@ pub(crate) mod render;
 pub(crate) mod response;
 pub(crate) mod runs;
 pub(crate) mod script;
+pub(crate) mod system;
+pub(crate) mod traced;
+pub(crate) mod traces;
 pub(crate) mod words;
 
 use std::borrow::Cow;

@@ -3,10 +3,14 @@
 use std::sync::atomic::Ordering;
 
 use axum::response::Response;
+use quillet_core::chat::Usage;
 use quillet_core::store::Kind;
 use quillet_core::{Diagnostic, ErrorCode, Map, Message};
 use quillet_host::definitions::Right;
 use quillet_prompt::{DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, ServiceError};
+use quillet_llm::models::ModelFacts;
+use quillet_llm::tokens::counter_for;
+use quillet_template::Segment;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
 use utoipa::{IntoParams, ToSchema};
@@ -53,6 +57,10 @@ pub(crate) struct RenderRequest {
     history: Vec<Message>,
     /// Whether the answer tells what it was made of; `?explain=true` says the same.
     explain: Option<bool>,
+    /// `true`: the answer has the text of each template in pieces that say where they come from.
+    segments: Option<bool>,
+    /// `true`: the answer says how many tokens the prompt has for its model, and what these cost.
+    count: Option<bool>,
     /// Who asks: labels in shares by `user` give the same user the same version.
     user: Option<String>,
     /// The conversation that this is part of, for labels in shares by `session`.
@@ -70,6 +78,9 @@ pub(crate) struct AnyRenderRequest {
     /// Messages whose contents are templates, in place of a stored prompt.
     #[schema(value_type = Option<Vec<Object>>)]
     messages: Option<Tree>,
+    /// A whole definition that is not stored, in place of a template: what `PUT` takes.
+    #[schema(value_type = Option<Object>)]
+    definition: Option<serde_json::Map<String, Tree>>,
     /// The format of `template` or `messages`: `go` (the default), `jinja`,
     /// `semantic-kernel`, `handlebars`, `mustache`, `liquid`, `f-string` and so on, or an alias.
     #[serde(alias = "template_format", alias = "templateFormat")]
@@ -97,6 +108,10 @@ pub(crate) struct AnyRenderRequest {
     history: Vec<Message>,
     /// Whether the answer tells what it was made of; `?explain=true` says the same.
     explain: Option<bool>,
+    /// `true`: the answer has the text of each template in pieces that say where they come from.
+    segments: Option<bool>,
+    /// `true`: the answer says how many tokens the prompt has for its model, and what these cost.
+    count: Option<bool>,
     /// Who asks: labels in shares by `user` give the same user the same version.
     user: Option<String>,
     /// The conversation that this is part of, for labels in shares by `session`.
@@ -147,6 +162,36 @@ pub(crate) struct RenderReply {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     explanation: Option<Box<Explanation>>,
+    /// The text of each template in order, in pieces, if the request asks: `kind` is `literal` for
+    /// the template's own words and `interp` for a value, with its `source`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Vec<Object>>>)]
+    segments: Option<Vec<Vec<Piece>>>,
+    /// Tokens and their price, if the request asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<TokenCount>,
+}
+
+/// A piece of a rendered text.
+#[derive(Debug, Serialize)]
+struct Piece {
+    kind: &'static str,
+    text: String,
+    /// The variable as the template writes it, or the function that was called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+}
+
+/// How many tokens a rendered prompt has, and what they cost where the model answers nothing.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TokenCount {
+    /// The model that they are counted for: the prompt's own; without one they are estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    input_tokens: u64,
+    /// In US dollars, where the price is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
 }
 
 /// Which requests a script would make, with empty answers to all of them.
@@ -223,7 +268,8 @@ pub(crate) async fn render_prompt(
 ) -> Result<Response, ApiError> {
     let outcome = stored(&call, &wanted, &id, &request, &asked).await?;
     let (revision, version) = (outcome.revision, outcome.version);
-    Ok(mark(reply(outcome, &unknown)?, revision, version))
+    let counted = request.count == Some(true);
+    Ok(mark(reply(outcome, &unknown, counted)?, revision, version))
 }
 
 /// Renders a prompt, at ai-prompt-shell's address and in its shape.
@@ -287,11 +333,14 @@ pub(crate) async fn render(
         history: &request.history,
         explain: asked.explains(request.explain),
         numbered: true,
+        segments: request.segments == Some(true),
         user: request.user.as_deref(),
         session: request.session.as_deref(),
         ..Input::new(&variables, call.exchange.id())
     };
-    let inline = request.template.is_some() || request.messages.is_some();
+    let inline = request.template.is_some()
+        || request.messages.is_some()
+        || request.definition.is_some();
     let outcome = match (&request.prompt_id, inline) {
         (Some(_), true) => return Err(either_or("both")),
         (None, false) => return Err(either_or("neither")),
@@ -320,7 +369,8 @@ pub(crate) async fn render(
     };
     let outcome = counted(&call.app, outcome)?;
     let (revision, version) = (outcome.revision, outcome.version);
-    Ok(mark(reply(outcome, &unknown)?, revision, version))
+    let counted = request.count == Some(true);
+    Ok(mark(reply(outcome, &unknown, counted)?, revision, version))
 }
 
 fn either_or(found: &str) -> ApiError {
@@ -339,6 +389,9 @@ fn switched_off() -> ApiError {
 
 /// The request as the definition of a prompt.
 fn definition(request: &AnyRenderRequest) -> serde_json::Map<String, Tree> {
+    if let Some(whole) = &request.definition {
+        return whole.clone();
+    }
     let text = |text: &Option<String>| text.clone().map(Tree::from);
     let members = [
         ("prompt", text(&request.template)),
@@ -364,6 +417,7 @@ async fn stored(
         history: &request.history,
         explain: asked.explains(request.explain),
         numbered: true,
+        segments: request.segments == Some(true),
         user: request.user.as_deref(),
         session: request.session.as_deref(),
         ..Input::new(&variables, call.exchange.id())
@@ -409,7 +463,13 @@ fn taken(prompt: RenderedPrompt) -> Rendered {
     }
 }
 
-fn reply(outcome: RenderOutcome, unknown: &[Unknown]) -> Result<Response, ApiError> {
+fn reply(
+    outcome: RenderOutcome,
+    unknown: &[Unknown],
+    counted: bool,
+) -> Result<Response, ApiError> {
+    let count = counted.then(|| count(outcome.model.clone(), &outcome.prompt));
+    let segments = outcome.segments.into_iter().map(pieces).collect();
     let warnings = warnings(
         unknown,
         (&outcome.unused, &outcome.absent),
@@ -424,5 +484,36 @@ fn reply(outcome: RenderOutcome, unknown: &[Unknown]) -> Result<Response, ApiErr
         stale: outcome.stale,
         dry_run: outcome.dry_run.map(DryRunReply::from),
         explanation: outcome.explanation,
+        segments: Some(segments).filter(|segments: &Vec<_>| !segments.is_empty()),
+        count,
     })
+}
+
+fn pieces(segments: Vec<Segment>) -> Vec<Piece> {
+    let piece = |segment: Segment| Piece {
+        kind: segment.kind.name(),
+        text: segment.text,
+        source: segment.source,
+    };
+    segments.into_iter().map(piece).collect()
+}
+
+fn count(model: Option<String>, prompt: &RenderedPrompt) -> TokenCount {
+    let name = model.as_deref().unwrap_or_default();
+    let counter = counter_for(name);
+    let input_tokens = match prompt {
+        RenderedPrompt::Text(text) => counter.text(text),
+        RenderedPrompt::Messages(messages) => {
+            messages.iter().map(|message| counter.message(message)).sum()
+        }
+    };
+    let usage = Usage {
+        input_tokens,
+        ..Usage::default()
+    };
+    TokenCount {
+        cost_usd: ModelFacts::built_in().find(name).cost(&usage),
+        model,
+        input_tokens,
+    }
 }

@@ -62,12 +62,12 @@ pub(crate) async fn asset(
     file(&path, &headers)
 }
 
-/// All operations, with examples that can be sent: a view of the console.
+/// The same page, which shows all operations with examples that can be sent.
 #[utoipa::path(get, path = "/docs", tag = "operation", responses(
-    (status = 303, description = "To the view"),
+    (status = 200, content_type = "text/html", description = "The page"),
 ))]
-pub(crate) async fn docs(call: Call) -> Redirect {
-    Redirect::to(&format!("{}/#/docs", call.app.config.prefix))
+pub(crate) async fn docs(_call: Call, headers: HeaderMap) -> Result<Response, ApiError> {
+    file("index.html", &headers)
 }
 
 /// Where ai-prompt-shell had its page.

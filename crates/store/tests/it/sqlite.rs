@@ -9,10 +9,10 @@ use futures_util::future::join_all;
 use quillet_core::knowledge::{Document, Knowledge};
 use quillet_core::session::{Sessions, Turn};
 use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
-use quillet_core::trace::{SpanKind, Tracer};
+use quillet_core::trace::{SpanKind, TraceFilter, Tracer};
 use quillet_core::{Message, Role};
 use quillet_store::{
-    KnowledgeOptions, SessionOptions, SqliteSessions, TraceFilter, TraceOptions, open_knowledge,
+    KnowledgeOptions, SessionOptions, SqliteSessions, TraceOptions, open_knowledge,
     open_traces,
 };
 use quillet_test_support::{TempDir, wait_for};

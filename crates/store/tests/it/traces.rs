@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use quillet_core::store::StoreErrorKind;
-use quillet_core::trace::{Span, SpanKind, Trace, TraceReader, TraceSink, Tracer};
-use quillet_store::{TraceFilter, TraceOptions, TraceStore, open_traces};
+use quillet_core::trace::{
+    Span, SpanKind, Trace, TraceFilter, TraceReader, TraceSink, Tracer,
+};
+use quillet_store::{TraceOptions, TraceStore, open_traces};
 use quillet_test_support::TempDir;
 
 const A: &str = "0123456789abcdef0123456789abcdef";

@@ -65,7 +65,11 @@ impl Setup {
         run.options = self.options;
         run.prompt = self
             .prompt
-            .map(|(id, version)| PromptVersion { id, version });
+            .map(|(id, version)| PromptVersion {
+                id,
+                version,
+                variables: None,
+            });
         run.skills.loaded = self.loaded_skills;
         run.skills.chosen = self.chosen_skills;
         prepared.asked = self.asked;

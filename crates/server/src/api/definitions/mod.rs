@@ -5,6 +5,7 @@
 //! [`quillet_host::definitions`].
 
 mod body;
+pub(crate) mod check;
 mod expect;
 pub(crate) mod labels;
 pub(crate) mod log;

@@ -1,10 +1,9 @@
 //! From what a client asks to an answer on its way.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use quillet_core::ErrorCode;
-use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
+use quillet_core::chat::{ChatOptions, ChatRequest};
 use quillet_core::store::Kind;
 use quillet_host::definitions::Right;
 use quillet_prompt::{Input, ScriptJob, Unplaced};
@@ -14,7 +13,7 @@ use super::prompted::Prompted;
 use super::request::Asked;
 use super::target::Target;
 use crate::api::feed::{Answer, Asking};
-use crate::api::warnings;
+use crate::api::{traced, warnings};
 use crate::app::App;
 use crate::error::{ApiError, problem};
 use crate::exchange::{Call, Exchange};
@@ -63,28 +62,12 @@ pub(super) fn name(request: &ChatRequest) -> Option<String> {
 fn model(call: &Call, request: ChatRequest) -> Asking {
     let app = Arc::clone(&call.app);
     Box::pin(async move {
-        let stream = send(&app, request).await?;
+        let stream = traced::send(&app, None, request).await?;
         Ok(Answer {
             stream,
             warnings: Vec::new(),
         })
     })
-}
-
-async fn send(
-    app: &App,
-    request: ChatRequest,
-) -> Result<quillet_core::chat::ChatStream, ModelError> {
-    let model = app.service.model().ok_or_else(no_model)?;
-    let started = Instant::now();
-    let stream = model.stream(request).await?;
-    app.metrics.model.record(started.elapsed());
-    Ok(stream)
-}
-
-pub(super) fn no_model() -> ModelError {
-    let message = "no model is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or model.base_url, or name the model mock";
-    ModelError::new(ModelErrorKind::Configuration, message)
 }
 
 /// A script is run with the conversation: its last message of the user is what the script is
@@ -114,6 +97,7 @@ async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<A
         let input = Input {
             history: &request.messages,
             unplaced: Unplaced::Last,
+            numbered: traced::is_on(&app),
             ..Input::new(&wanted.variables, exchange.id())
         };
         if let Some(job) = app.service.script_in(&snapshot, &id, &input).await? {
@@ -131,8 +115,9 @@ async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<A
         for failure in &rendered.failures {
             app.metrics.tool_failures.count(failure.code);
         }
+        let spoke = traced::spoke(&app, &id, rendered.version, &wanted.variables);
         Ok(Answer {
-            stream: send(&app, request).await?,
+            stream: traced::send(&app, spoke, request).await?,
             warnings: warnings(&[], (&[], &rendered.absent), rendered.failures),
         })
     }))

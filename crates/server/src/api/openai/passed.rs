@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use axum::response::Response;
 use futures_util::StreamExt;
-use quillet_core::chat::{Reply, WireItem, WireRequest};
+use quillet_core::chat::{ModelError, ModelErrorKind, Reply, WireItem, WireRequest};
 
 use super::chat::Told;
 use super::target::Target;
@@ -77,8 +77,8 @@ async fn streamed(call: &Call, request: WireRequest) -> Result<Option<Response>,
     let told = Told::new(None, request.asks_usage);
     let asking: Asking<_> = Box::pin(async move {
         let started = Instant::now();
-        let asking = app.service.model().and_then(|model| model.pass(&request));
-        let stream = asking.ok_or_else(super::ask::no_model)?.await?;
+        let asking = app.service.answering()?.pass(&request);
+        let stream = asking.ok_or_else(changed)?.await?;
         app.metrics.model.record(started.elapsed());
         Ok(Answer {
             stream,
@@ -86,4 +86,10 @@ async fn streamed(call: &Call, request: WireRequest) -> Result<Option<Response>,
         })
     });
     feed::answer(call, asking, told).await.map(Some)
+}
+
+/// The model took the request a moment ago.
+fn changed() -> ModelError {
+    let message = "the model does not take the request as it is any more";
+    ModelError::new(ModelErrorKind::Configuration, message)
 }

@@ -13,6 +13,8 @@ const OPEN: &[&str] = &[
     "/ready",
     "/startup",
     "/v1/health",
+    "/",
+    "/console/{file}",
     "/docs",
     "/openapi.json",
     "/swagger/index.html",
@@ -28,7 +30,7 @@ async fn a_token_without_rights_is_refused_on_every_route() {
         for name in ["id", "name", "label", "schema", "table"] {
             real = real.replace(&format!("{{{name}}}"), "greet.hello");
         }
-        let real = real.replace("{mark}", "1");
+        let real = real.replace("{mark}", "1").replace("{file}", "app.js");
         for method in item.as_object().unwrap().keys() {
             let method = method.to_uppercase();
             let answer = place.send("nobody", (&method, &real, "{}")).await;

@@ -1,0 +1,36 @@
+//! What the calls of models in a trace took, and cost.
+
+use quillet_core::chat::Usage;
+use quillet_core::trace::{Span, SpanKind, Trace};
+
+use super::ModelFacts;
+
+/// The tokens of a span, where it says them.
+#[must_use]
+pub fn usage_of(span: &Span) -> Option<Usage> {
+    let number = |name: &str| span.attributes.get(name)?.as_u64();
+    Some(Usage {
+        input_tokens: number("gen_ai.usage.input_tokens")?,
+        output_tokens: number("gen_ai.usage.output_tokens")?,
+        reasoning_tokens: 0,
+        cache_read_tokens: number("gen_ai.usage.cache_read.input_tokens").unwrap_or_default(),
+        cache_write_tokens: number("gen_ai.usage.cache_creation.input_tokens").unwrap_or_default(),
+    })
+}
+
+/// What one call of a model cost in US dollars, where the price of the model is known.
+#[must_use]
+pub fn cost_of(span: &Span) -> Option<f64> {
+    let name = |key: &str| span.attributes.get(key)?.as_str();
+    let model = name("gen_ai.response.model").or_else(|| name("gen_ai.request.model"))?;
+    ModelFacts::built_in().find(model).cost(&usage_of(span)?)
+}
+
+/// What all calls of models cost together, where the price of each is known; `None` if there are none.
+#[must_use]
+pub fn cost_of_trace(trace: &Trace) -> Option<f64> {
+    let calls = trace.spans.iter();
+    let calls = calls.filter(|span| span.kind == SpanKind::Model);
+    let costs: Vec<f64> = calls.map(cost_of).collect::<Option<_>>()?;
+    (!costs.is_empty()).then(|| costs.iter().sum())
+}

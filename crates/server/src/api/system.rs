@@ -1,0 +1,173 @@
+//! What this server is made of, for operators.
+
+use axum::response::Response;
+use quillet_core::store::{Health, Kind};
+use quillet_llm::models::{ModelFacts, today};
+use quillet_prompt::{Definition, PromptEntry};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::json;
+use crate::app::App;
+use crate::error::{ApiError, Problem};
+use crate::exchange::Call;
+
+/// What this server is made of.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct System {
+    /// The version of the program.
+    version: &'static str,
+    /// Where definitions are kept.
+    store: StoreState,
+    /// The model that chats go to, if one is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// How many there are.
+    prompts: Counted,
+    /// How many there are.
+    tools: Counted,
+    /// Whether agents, databases and batches are set up, and traces kept.
+    agents: bool,
+    databases: bool,
+    batches: bool,
+    traces: bool,
+    /// Bounds on requests.
+    limits: Limits,
+    /// Tokens by their names, with what they may do; never the tokens themselves.
+    tokens: Vec<TokenInfo>,
+    /// Definitions that name a model that ends soon, or has ended.
+    models_ending: Vec<ModelEnding>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StoreState {
+    /// What and where it is, without secrets.
+    name: String,
+    /// `ready` or `away`.
+    status: &'static str,
+    /// Why it is away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub(crate) struct Counted {
+    valid: usize,
+    invalid: usize,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Limits {
+    body_bytes: usize,
+    connections: usize,
+    /// Requests of one client in a second, in the long run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<f64>,
+    /// Requests of one client at once after a pause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    burst: Option<u32>,
+    /// Of a whole chat that is not streamed, in seconds.
+    chat_s: u64,
+    inline_templates: bool,
+    change_databases: bool,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TokenInfo {
+    name: String,
+    /// `read greet.*`; `everything` for tokens without bounds.
+    rights: Vec<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ModelEnding {
+    /// The prompt that names it.
+    prompt: String,
+    /// When it ends.
+    message: String,
+    /// What to do.
+    help: String,
+}
+
+/// What this server is made of: its store, its bounds, its tokens by name, models that end.
+#[utoipa::path(get, path = "/system", tag = "operation", responses(
+    (status = 200, body = System),
+    (status = 403, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn system(call: Call) -> Result<Response, ApiError> {
+    let app = &call.app;
+    let snapshot = app.service.catalogue().snapshot();
+    let (health, _) = app.service.health();
+    let config = &app.config;
+    json(&System {
+        version: env!("CARGO_PKG_VERSION"),
+        store: state(app, health),
+        model: app.service.model().map(|model| model.describe()),
+        prompts: counted(snapshot.prompts.values().map(|prompt| prompt.status())),
+        tools: counted(snapshot.tools.values().map(|tool| tool.status())),
+        agents: app.agents.is_some(),
+        databases: app.databases.is_some(),
+        batches: app.batching.is_some(),
+        traces: app.traces.is_some(),
+        limits: Limits {
+            body_bytes: config.body_bytes,
+            connections: config.connections,
+            rate: config.rate.map(|rate| rate.per_second),
+            burst: config.rate.map(|rate| rate.burst),
+            chat_s: config.chat_time.as_secs(),
+            inline_templates: app.takes_inline_templates(),
+            change_databases: app.may_change_databases(),
+        },
+        tokens: app.auth.names().map(token).collect(),
+        models_ending: ending(app),
+    })
+}
+
+fn state(app: &App, health: Health) -> StoreState {
+    let (status, reason) = match health {
+        Health::Ready => ("ready", None),
+        Health::Away { reason } => ("away", Some(reason)),
+    };
+    StoreState {
+        name: app.service.catalogue().store().describe(),
+        status,
+        reason,
+    }
+}
+
+fn counted<'a>(all: impl Iterator<Item = &'a str>) -> Counted {
+    all.fold(Counted::default(), |mut counted, status| {
+        match status {
+            "invalid" => counted.invalid += 1,
+            _ => counted.valid += 1,
+        }
+        counted
+    })
+}
+
+fn token((name, rights): (&str, Vec<String>)) -> TokenInfo {
+    TokenInfo {
+        name: name.to_owned(),
+        rights,
+    }
+}
+
+fn ending(app: &App) -> Vec<ModelEnding> {
+    let today = today();
+    let snapshot = app.service.catalogue().snapshot();
+    let of = |definition: &Definition<PromptEntry>| {
+        let entry = definition.usable(Kind::Prompt).ok()?;
+        let model = entry.prompt.model.as_deref()?;
+        let ending = ModelFacts::built_in().find(model).ending(model, today)?;
+        Some(ModelEnding {
+            prompt: definition.id.to_string(),
+            message: ending.message,
+            help: ending.help,
+        })
+    };
+    snapshot
+        .prompts
+        .values()
+        .filter_map(|definition| of(definition))
+        .collect()
+}

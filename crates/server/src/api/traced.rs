@@ -1,0 +1,59 @@
+//! Chats on their way to the model, and what they leave in a trace.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use quillet_agent::{ChatTrace, PromptVersion};
+use quillet_core::Map;
+use quillet_core::chat::{ChatRequest, ChatStream, ModelError};
+use quillet_core::trace::Tracer;
+
+use crate::app::App;
+
+/// Whether anybody keeps traces.
+pub(crate) fn is_on(app: &App) -> bool {
+    let agents = app.agents.as_ref();
+    agents.is_some_and(|agents| agents.parts().traces.is_some())
+}
+
+/// What a trace says of the prompt that speaks; `None` where nobody keeps any.
+pub(crate) fn spoke(
+    app: &App,
+    id: &str,
+    version: Option<u64>,
+    variables: &Map,
+) -> Option<PromptVersion> {
+    is_on(app).then(|| PromptVersion {
+        id: id.to_owned(),
+        version,
+        variables: Some(Arc::new(variables.clone())),
+    })
+}
+
+/// Asks the model.
+///
+/// # Errors
+/// None is configured, or it did not begin to answer.
+pub(crate) async fn send(
+    app: &App,
+    spoke: Option<PromptVersion>,
+    request: ChatRequest,
+) -> Result<ChatStream, ModelError> {
+    let model = app.service.answering()?;
+    let tracer = match &app.agents {
+        Some(agents) => agents.tracer(),
+        None => Tracer::off(),
+    };
+    let trace = ChatTrace::begin(&tracer, spoke.as_ref(), &request);
+    let started = Instant::now();
+    match model.stream(request).await {
+        Ok(stream) => {
+            app.metrics.model.record(started.elapsed());
+            Ok(trace.watch(stream))
+        }
+        Err(error) => {
+            trace.failed(&error);
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What was done, for whoever looks: traces that this server keeps.
+
+use axum::response::Response;
+use quillet_core::ErrorCode;
+use quillet_core::trace::{Trace, TraceFilter, TraceInfo, TraceReader};
+use quillet_host::definitions::{DefinitionError, Right};
+use quillet_llm::models::cost_of_trace;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{Id, json};
+use crate::error::{ApiError, Problem, problem};
+use crate::exchange::Call;
+use crate::given::{Params, is_on};
+
+/// Traces of one page, where nobody says how many.
+const PAGE: usize = 100;
+/// Most traces of one page.
+const MOST: usize = 1_000;
+
+/// Which traces are listed.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Listed {
+    /// Only those whose name or model has this text in it.
+    text: Option<String>,
+    /// `true`: only those in which something failed.
+    failed: Option<String>,
+    /// Only those that began at this time or later, in milliseconds since 1970.
+    since_ms: Option<u64>,
+    /// Only those before the one of this `number`: what `next` of the page before says.
+    before: Option<u64>,
+    /// At most so many; 100 where it is missing, 1,000 at most.
+    limit: Option<usize>,
+}
+
+/// A page of traces, the latest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Traces {
+    #[schema(value_type = Vec<Object>)]
+    traces: Vec<TraceInfo>,
+    /// `before` of the next page, if there may be one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<u64>,
+}
+
+/// A trace, and what it cost.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TraceDetail {
+    /// In US dollars, where the price of every model in it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
+    /// `id` and `spans`, in the order of their beginning; the first is the root.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    trace: Trace,
+}
+
+/// What runs and chats did, the latest first. Texts of prompts and answers are there only where
+/// `agent.trace_texts` says so.
+#[utoipa::path(get, path = "/traces", tag = "traces", params(Listed), responses(
+    (status = 200, body = Traces),
+    (status = 404, body = Problem, content_type = "application/problem+json", description = "This server keeps no traces"),
+))]
+pub(crate) async fn list_traces(
+    call: Call,
+    Params(listed): Params<Listed>,
+) -> Result<Response, ApiError> {
+    let kept = kept(&call).await?;
+    let filter = TraceFilter {
+        since_us: listed.since_ms.unwrap_or_default().saturating_mul(1_000),
+        failed: is_on(listed.failed.as_deref()),
+        text: listed.text.filter(|text| !text.is_empty()),
+        before: listed.before,
+    };
+    let most = listed.limit.unwrap_or(PAGE).clamp(1, MOST);
+    let traces = kept.list(&filter, most).await;
+    let traces = traces.map_err(DefinitionError::Store)?;
+    let last = traces.last().filter(|_| traces.len() == most);
+    json(&Traces {
+        next: last.map(|last| last.number),
+        traces,
+    })
+}
+
+/// One trace, with everything that was done in it.
+#[utoipa::path(get, path = "/traces/{id}", tag = "traces", params(("id" = String, Path)), responses(
+    (status = 200, body = TraceDetail),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn get_trace(call: Call, Id(id): Id) -> Result<Response, ApiError> {
+    let found = kept(&call).await?.trace(&id).await;
+    let found = found.map_err(DefinitionError::Store)?;
+    let trace = found.ok_or_else(|| {
+        let message = format!("there is no trace {id:?}");
+        problem(ErrorCode::NotFound, message).hint("GET /v1/traces lists them")
+    })?;
+    json(&TraceDetail {
+        cost_usd: cost_of_trace(&trace),
+        trace,
+    })
+}
+
+async fn kept(call: &Call) -> Result<&dyn TraceReader, ApiError> {
+    call.may_everywhere(Right::Read).await?;
+    call.app.traces.as_deref().ok_or_else(|| {
+        let message = "this server keeps no traces";
+        problem(ErrorCode::NotFound, message)
+            .hint("set agent.traces (QUILLET_TRACES) to a file for them")
+    })
+}

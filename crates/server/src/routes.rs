@@ -65,6 +65,7 @@ const SERVICE: &[Row] = &[
         routes!(api::agents::get_agent)
     }),
     (ANY_RENDER, || routes!(api::render::render)),
+    (ANY_READ, || routes!(api::source::source)),
     (Needs::Of(RENDER, Kind::Prompt), || {
         routes!(api::render::render_prompt)
     }),

@@ -18,6 +18,7 @@ pub(crate) mod render;
 pub(crate) mod response;
 pub(crate) mod runs;
 pub(crate) mod script;
+pub(crate) mod source;
 pub(crate) mod system;
 pub(crate) mod traced;
 pub(crate) mod traces;

@@ -1,0 +1,289 @@
+//! What an editor needs of a text while it is written: the engine's own lexers, findings and
+//! completions.
+
+use axum::response::Response;
+use quillet_core::ErrorCode;
+use quillet_core::{Diagnostic, Severity, Token};
+use quillet_prompt::file;
+use quillet_script::editor as scripts;
+use quillet_script::host::NoTools;
+use quillet_script::library::Builtin;
+use quillet_script::syntax;
+use quillet_template::editor::{self, Names};
+use quillet_template::{CompileLimits, CompileOptions, MessageSyntax, Source};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::body::JsonBody;
+use super::json;
+use crate::error::{ApiError, Problem, problem};
+use crate::exchange::Call;
+
+/// The format that stands for scripts.
+const SCRIPT: &str = "script";
+
+/// A text that is being written.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct SourceBody {
+    /// A format of templates or an alias, `script`, or the name of a prompt file (`x.prompt`).
+    format: String,
+    /// The text, finished or not.
+    text: String,
+    /// How its messages begin: `plain` (the default), `elements` or `role-lines`.
+    #[serde(default, rename = "messageSyntax", alias = "message_syntax")]
+    message_syntax: Option<String>,
+    /// Where completions are wanted, in units of UTF-16.
+    #[serde(default)]
+    at: Option<usize>,
+    /// Variables that the text could use, besides those of the store.
+    #[serde(default)]
+    variables: Vec<String>,
+}
+
+/// All places are in units of UTF-16 from the beginning of the text.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SourceReply {
+    /// Pieces with a colour, in order, none over another.
+    tokens: Vec<Piece>,
+    /// What is wrong.
+    findings: Vec<Finding>,
+    /// What could stand at `at`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    completions: Vec<Offer>,
+}
+
+/// A piece of the text.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Piece {
+    start: usize,
+    end: usize,
+    /// `comment`, `delimiter`, `keyword`, `function`, `number`, `operator`, `property`, `role`,
+    /// `string` or `variable`.
+    kind: &'static str,
+}
+
+/// Something that is wrong.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Finding {
+    start: usize,
+    end: usize,
+    /// `error` or `warning`.
+    severity: &'static str,
+    code: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
+}
+
+/// Something that could stand at a place.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Offer {
+    /// What is written.
+    label: String,
+    detail: String,
+    /// What it is written over.
+    start: usize,
+    end: usize,
+}
+
+/// What an editor shows of a text: colours, findings, completions. Nothing is stored or run.
+#[utoipa::path(post, path = "/source", tag = "prompts", request_body = SourceBody, responses(
+    (status = 200, body = SourceReply),
+    (status = 400, body = Problem, content_type = "application/problem+json", description = "There is no such format"),
+))]
+pub(crate) async fn source(
+    call: Call,
+    JsonBody(body): JsonBody<SourceBody>,
+) -> Result<Response, ApiError> {
+    let places = Places::new(&body.text);
+    let at = body.at.map(|at| places.byte(at));
+    let read = if body.format == SCRIPT {
+        script(&body.text, at).await
+    } else {
+        template(&call, &body, at)?
+    };
+    let piece = |token: &Token| Piece {
+        start: places.unit(token.span.start),
+        end: places.unit(token.span.end),
+        kind: token.kind.name(),
+    };
+    let tokens = read.tokens.iter().map(piece).collect();
+    let findings = read.findings.into_iter();
+    let findings = findings.map(|found| finding(found, &places)).collect();
+    let offers = read.offers.into_iter();
+    let offer = |(label, detail, span): (String, String, quillet_core::Span)| Offer {
+        label,
+        detail,
+        start: places.unit(span.start),
+        end: places.unit(span.end),
+    };
+    json(&SourceReply {
+        tokens,
+        findings,
+        completions: offers.map(offer).collect(),
+    })
+}
+
+/// What a reader of the text says, in bytes.
+struct Read {
+    tokens: Vec<Token>,
+    findings: Vec<Diagnostic>,
+    /// Label, a few words, what it is written over.
+    offers: Vec<(String, String, quillet_core::Span)>,
+}
+
+async fn script(text: &str, at: Option<usize>) -> Read {
+    let source = syntax::Source {
+        name: "script".to_owned(),
+        path: None,
+        text: text.into(),
+    };
+    let document = scripts::Document::new(source.into());
+    let around = scripts::Around {
+        library: &Builtin,
+        tools: &NoTools,
+    };
+    let offers = match at {
+        Some(at) => scripts::complete(&document, around, at).await,
+        None => Vec::new(),
+    };
+    let offers = offers.into_iter();
+    Read {
+        tokens: scripts::tokens(&document),
+        findings: document.findings,
+        offers: offers.map(|it| (it.insert, it.detail, it.span)).collect(),
+    }
+}
+
+fn template(call: &Call, body: &SourceBody, at: Option<usize>) -> Result<Read, ApiError> {
+    let catalogue = call.app.service.catalogue();
+    let factory = catalogue.factory();
+    let limits = CompileLimits::default();
+    let snapshot = catalogue.snapshot();
+    let functions: Vec<String> = snapshot.tools.keys().map(|id| id.replace('.', "_")).collect();
+    let names = Names {
+        variables: &body.variables,
+        functions: &functions,
+    };
+    let text = body.text.as_str();
+    let told = |offers: Vec<editor::Completion>| {
+        let offers = offers.into_iter();
+        offers.map(|it| (it.label, it.detail, it.span)).collect()
+    };
+    if let Some(tokens) = file::tokens(&body.format, text, factory, &limits) {
+        let offers = at.map(|at| file::completions(&body.format, text, at, factory, &names, &limits));
+        return Ok(Read {
+            tokens,
+            findings: Vec::new(),
+            offers: told(offers.unwrap_or_default()),
+        });
+    }
+    let format = factory.format(&body.format).ok_or_else(|| {
+        let message = format!("format: there is no format {:?}", body.format);
+        problem(ErrorCode::RequestBody, message).hint("GET /openapi.json names them; script is one")
+    })?;
+    let messages = match body.message_syntax.as_deref() {
+        Some("elements") => MessageSyntax::Elements,
+        Some("role-lines") => MessageSyntax::RoleLines,
+        _ => MessageSyntax::Plain,
+    };
+    let tokens = match messages {
+        MessageSyntax::RoleLines => editor::tokens_with_roles(&**format, text, &limits),
+        _ => editor::tokens(&**format, text, &limits),
+    };
+    let options = CompileOptions {
+        messages,
+        ..CompileOptions::default()
+    };
+    let compiled = format.compile(&[Source::new("template", text)], &options);
+    let offers = at.map(|at| editor::completions(&**format, text, at, &names, &limits));
+    Ok(Read {
+        tokens,
+        findings: compiled.err().map_or_else(Vec::new, |error| error.diagnostics),
+        offers: told(offers.unwrap_or_default()),
+    })
+}
+
+fn finding(found: Diagnostic, places: &Places<'_>) -> Finding {
+    let span = found.span.unwrap_or_default();
+    Finding {
+        start: places.unit(span.start),
+        end: places.unit(span.end),
+        severity: match found.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        },
+        code: found.code,
+        message: found.message,
+        help: found.help,
+    }
+}
+
+/// Bytes of a text as units of UTF-16, and back. Every 64th byte is known, so that a place costs a
+/// look at few characters however long the text is.
+struct Places<'t> {
+    text: &'t str,
+    /// The first boundary at or behind each multiple of [`STEP`], with its unit.
+    known: Vec<(usize, usize)>,
+}
+
+const STEP: usize = 64;
+
+impl<'t> Places<'t> {
+    fn new(text: &'t str) -> Self {
+        let (mut known, mut unit) = (Vec::with_capacity(text.len() / STEP + 1), 0);
+        for (byte, sign) in text.char_indices() {
+            if byte >= known.len() * STEP {
+                known.push((byte, unit));
+            }
+            unit += sign.len_utf16();
+        }
+        Places { text, known }
+    }
+
+    fn unit(&self, byte: usize) -> usize {
+        let before = self.known.partition_point(|(known, _)| *known <= byte);
+        let (start, unit) = self.before(before);
+        let rest = self.text.get(start..).unwrap_or_default();
+        let signs = rest.char_indices();
+        let signs = signs.take_while(|(at, _)| start + at < byte);
+        unit + signs.map(|(_, sign)| sign.len_utf16()).sum::<usize>()
+    }
+
+    fn byte(&self, unit: usize) -> usize {
+        let before = self.known.partition_point(|(_, known)| *known <= unit);
+        let (start, mut at) = self.before(before);
+        let rest = self.text.get(start..).unwrap_or_default();
+        for (byte, sign) in rest.char_indices() {
+            if at >= unit {
+                return start + byte;
+            }
+            at += sign.len_utf16();
+        }
+        self.text.len()
+    }
+
+    fn before(&self, place: usize) -> (usize, usize) {
+        let place = place.checked_sub(1).and_then(|place| self.known.get(place));
+        place.copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Places;
+
+    #[test]
+    fn bytes_and_units_are_each_others_inverse() {
+        for text in ["", "abc", "aä€😀b", &"x😀é漢".repeat(100)] {
+            let places = Places::new(text);
+            let mut unit = 0;
+            for (byte, sign) in text.char_indices() {
+                assert_eq!((places.unit(byte), places.byte(unit)), (unit, byte), "{text}");
+                unit += sign.len_utf16();
+            }
+            assert_eq!((places.unit(text.len()), places.byte(unit)), (unit, text.len()));
+            assert_eq!(places.byte(unit + 9), text.len());
+        }
+    }
+}

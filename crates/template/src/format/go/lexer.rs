@@ -136,6 +136,11 @@ impl<'s> Lexer<'s> {
         }
     }
 
+    /// What stands in the comments that have been passed, in order.
+    pub(super) fn comments(&self) -> &[Span] {
+        &self.comments
+    }
+
     fn rest(&self) -> &'s [u8] {
         &self.source.as_bytes()[self.pos..]
     }

@@ -10,6 +10,7 @@
 mod ast;
 pub mod chat;
 pub(crate) mod convert;
+mod editor;
 mod encode;
 mod eval;
 mod parser;
@@ -20,8 +21,9 @@ mod token;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use quillet_core::{Diagnostic, Span};
+use quillet_core::{Diagnostic, Span, Token};
 
+use crate::editor::{Completion, Names};
 use crate::format::problem::Problem;
 use crate::structure::Elements;
 use crate::{
@@ -131,6 +133,14 @@ impl TemplateFormat for SemanticKernelFormat {
             None => &["sk", "skprompt"],
             Some(_) => &[],
         }
+    }
+
+    fn tokens(&self, text: &str) -> Vec<Token> {
+        editor::scan(text, self.encoding.unwrap_or_default().dialect).tokens
+    }
+
+    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+        editor::completions(text, at, names, self.encoding.unwrap_or_default().dialect)
     }
 
     fn resolve<'n>(&self, name: &str, functions: &[&'n str]) -> Option<&'n str> {

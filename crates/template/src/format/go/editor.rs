@@ -71,15 +71,11 @@ fn part(text: &str, from: usize, scan: &mut Scan) -> Option<usize> {
                 None
             }
             Kind::Text | Kind::Space => None,
-            Kind::Field
-                if last == (Kind::Variable, start)
-                    && &source[last_start(source, start)..start] == "$" =>
-            {
+            // The root of all variables: what stands behind it is the variable.
+            Kind::Field if last == (Kind::Variable, start) && is_root(source, start) => {
                 Some(TokenKind::Variable)
             }
-            Kind::Field if last.1 == start && last.0 != Kind::LeftDelim => {
-                Some(TokenKind::Property)
-            }
+            Kind::Field if last.1 == start && has_fields(last.0) => Some(TokenKind::Property),
             Kind::Field | Kind::Variable | Kind::Dot => Some(TokenKind::Variable),
             Kind::Identifier => Some(TokenKind::Function),
             Kind::Number | Kind::Complex => Some(TokenKind::Number),
@@ -95,12 +91,17 @@ fn part(text: &str, from: usize, scan: &mut Scan) -> Option<usize> {
     }
 }
 
-/// Where the character before a byte begins.
-fn last_start(source: &str, at: usize) -> usize {
-    source[..at]
-        .char_indices()
-        .next_back()
-        .map_or(0, |(start, _)| start)
+/// Whether the variable that ends at a byte is `$`.
+fn is_root(source: &str, at: usize) -> bool {
+    source.get(..at).is_some_and(|before| before.ends_with('$'))
+}
+
+/// Whether a field that follows at once is one of what stands there.
+fn has_fields(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Field | Kind::Variable | Kind::RightParen | Kind::Identifier
+    )
 }
 
 /// The whole tag of a comment that stands between two bytes with its own signs.

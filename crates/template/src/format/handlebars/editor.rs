@@ -127,14 +127,14 @@ impl<'s> Reader<'s, '_> {
 
     /// The text of a raw block, and its end.
     fn raw(&mut self) -> bool {
-        self.blocks.pop();
+        let kind = self.blocks.pop().unwrap_or(TokenKind::Function);
         let Some(raw) = self.lexer.raw() else {
             return false;
         };
         let name = raw.end + 5;
         let close = name + raw.name.len();
         self.scan.add(raw.end, name, TokenKind::Delimiter);
-        self.scan.add(name, close, TokenKind::Function);
+        self.scan.add(name, close, kind);
         self.scan.add(close, close + 4, TokenKind::Delimiter);
         true
     }
@@ -145,12 +145,16 @@ impl<'s> Reader<'s, '_> {
         // The name that the tag begins with.
         let head = path(&tokens, 0);
         if head > 0 {
-            let has_arguments = tokens
-                .get(head)
-                .is_some_and(|token| token.kind != Kind::OpenParams);
-            let kind = self.head(opening, &tokens[..head], has_arguments);
+            let kind = self.head(opening, &tokens[..head], has_arguments(&tokens, head));
             self.path(&tokens[..head], Some(kind));
             at = head;
+        }
+        // A text or a number there is a name, too.
+        if let Some(literal) = tokens.first().filter(|token| is_literal(token.kind)) {
+            let parts = std::slice::from_ref(literal);
+            let kind = self.head(opening, parts, has_arguments(&tokens, 1));
+            self.scan.add(literal.start, literal.end, kind);
+            at = 1;
         }
         while let Some(token) = tokens.get(at) {
             let length = path(&tokens, at);
@@ -196,7 +200,7 @@ impl<'s> Reader<'s, '_> {
         };
         match opening {
             Opening::Partial => TokenKind::Function,
-            Opening::PartialBlock | Opening::Raw => {
+            Opening::PartialBlock => {
                 self.blocks.push(TokenKind::Function);
                 TokenKind::Function
             }
@@ -204,7 +208,7 @@ impl<'s> Reader<'s, '_> {
                 self.blocks.push(TokenKind::Keyword);
                 TokenKind::Keyword
             }
-            Opening::Block | Opening::Inverse => {
+            Opening::Block | Opening::Inverse | Opening::Raw => {
                 let kind = if BLOCKS.contains(&name) {
                     TokenKind::Keyword
                 } else {
@@ -266,6 +270,19 @@ impl<'s> Reader<'s, '_> {
         };
         self.scan.add(token.start, token.end, kind);
     }
+}
+
+fn is_literal(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Text | Kind::Number | Kind::True | Kind::False | Kind::Null | Kind::Undefined
+    )
+}
+
+/// Whether something follows the name of a tag, which has so many tokens.
+fn has_arguments(tokens: &[Token], name: usize) -> bool {
+    let next = tokens.get(name);
+    next.is_some_and(|token| token.kind != Kind::OpenParams)
 }
 
 /// How many tokens the path has that begins at an index.

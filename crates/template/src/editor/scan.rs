@@ -63,6 +63,19 @@ impl Spot {
                 TokenKind::Variable | TokenKind::Function | TokenKind::Keyword => {
                     span.start = last.span.start;
                     scan.tokens.pop();
+                    // What follows a value at once is taken out of it, but for the root of all.
+                    let joined = scan.tokens.last().filter(|value| {
+                        let is_value = matches!(
+                            value.kind,
+                            TokenKind::Variable | TokenKind::Property | TokenKind::Function
+                        );
+                        is_value && value.span.end == span.start
+                    });
+                    if joined.is_some_and(|value| {
+                        before.get(value.span.start..value.span.end) != Some("$")
+                    }) {
+                        return None;
+                    }
                 }
                 _ => return None,
             }
@@ -98,9 +111,18 @@ impl Spot {
 
     /// The last token before the word at the place; `None` if the word begins the tag.
     pub(crate) fn before(&self) -> Option<(TokenKind, &str)> {
-        let last = self.scan.tokens.len().checked_sub(1)?;
-        if last > self.tag {
-            self.word(last)
+        self.back(1)
+    }
+
+    /// The token before that one.
+    pub(crate) fn before_that(&self) -> Option<(TokenKind, &str)> {
+        self.back(2)
+    }
+
+    fn back(&self, tokens: usize) -> Option<(TokenKind, &str)> {
+        let index = self.scan.tokens.len().checked_sub(tokens)?;
+        if index > self.tag {
+            self.word(index)
         } else {
             None
         }

@@ -95,6 +95,15 @@ impl<'s> Reader<'s, '_> {
                     self.names(opening, true);
                     return false;
                 }
+                Kind::Invalid if self.is_unfinished(token.start) => {
+                    let end = self.lexer.text.len();
+                    self.lexer.at = end;
+                    self.inside.push(Token {
+                        kind: Kind::Id,
+                        start: token.start,
+                        end,
+                    });
+                }
                 Kind::Invalid => {
                     self.names(opening, true);
                     self.scan.open = None;
@@ -104,6 +113,13 @@ impl<'s> Reader<'s, '_> {
                 _ => self.inside.push(token),
             }
         }
+    }
+
+    /// Whether the text ends in a name that begins there: to be one, something has to follow it.
+    fn is_unfinished(&self, start: usize) -> bool {
+        let rest = self.lexer.text.as_bytes().get(start..).unwrap_or_default();
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        !rest.is_empty() && rest.iter().all(is_part)
     }
 
     /// Goes on behind the end of a tag that is wrong at a byte, or where the next one begins.
@@ -314,6 +330,11 @@ pub(super) fn completions(
     };
     let mut list = List::new(spot.span);
     let opening = spot.opening();
+    let values: Vec<&str> = own
+        .iter()
+        .copied()
+        .filter(|name| !BLOCKS.contains(name))
+        .collect();
     let sign = opening.trim_start_matches(['{', '~']);
     match (spot.before(), sign) {
         (Some((TokenKind::Operator, "." | "/" | "|")), _) => {}
@@ -328,9 +349,9 @@ pub(super) fn completions(
         (None, _) => {
             list.keywords("block", &["else"]);
             list.variables(names);
-            list.functions(names, own, "helper");
+            list.functions(names, &values, "helper");
         }
-        (Some((TokenKind::Operator, "(")), _) => list.functions(names, own, "helper"),
+        (Some((TokenKind::Operator, "(")), _) => list.functions(names, &values, "helper"),
         _ => {
             list.variables(names);
             list.keywords("value", &["this", "true", "false", "null"]);

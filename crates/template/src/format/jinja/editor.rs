@@ -247,6 +247,11 @@ pub(super) fn completions(
             list.keywords("", &["not"]);
             list.add(TokenKind::Function, "test", words.tests.iter().copied());
         }
+        Some((TokenKind::Keyword, "not"))
+            if spot.before_that() == Some((TokenKind::Keyword, "is")) =>
+        {
+            list.add(TokenKind::Function, "test", words.tests.iter().copied());
+        }
         Some((TokenKind::Keyword, "filter")) => {
             list.add(TokenKind::Function, "filter", words.filters.iter().copied());
         }

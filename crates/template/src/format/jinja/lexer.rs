@@ -93,6 +93,10 @@ pub(super) fn survey(source: &str, preset: Preset, most_faults: usize) -> Survey
             is_open = true;
             break;
         }
+        // Raw text without an end goes up to the end.
+        if lexer.raws.len() % 2 == 1 {
+            break;
+        }
         // Text is told from tags by what opens these, wherever the reading begins.
         let from = fault.span.start.max(lexer.at).saturating_add(1);
         let rest = source.get(ceil(source, from)..).unwrap_or_default();

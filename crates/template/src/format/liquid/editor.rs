@@ -70,7 +70,7 @@ pub(super) fn scan(text: &str) -> Scan {
                 reader.unclosed(text, at, end);
             }
             PieceKind::Text => reader.text(start, end),
-            PieceKind::Output if reader.comments > 0 => reader.text(start, end),
+            PieceKind::Output | PieceKind::Open if reader.comments > 0 => reader.text(start, end),
             PieceKind::Output => reader.output(content, start),
             PieceKind::Tag => is_raw = reader.tag(text, start, end) == Some("raw"),
             PieceKind::Open => {
@@ -78,7 +78,7 @@ pub(super) fn scan(text: &str) -> Scan {
                 reader.scan.begin(start, end + usize::from(signed));
             }
         }
-        is_open = piece.kind == PieceKind::Open;
+        is_open = piece.kind == PieceKind::Open && reader.comments == 0;
     }
     reader.scan
 }

@@ -48,7 +48,7 @@ fn block(content: &str, at: usize, dialect: Dialect, scan: &mut Scan) -> bool {
     let mut tokens = Vec::new();
     let whole = read(content, at, dialect, &mut tokens);
     for token in &tokens {
-        add(token, scan);
+        add(token, content, at, scan);
     }
     let Err(problem) = whole else {
         return true;
@@ -76,15 +76,21 @@ fn block(content: &str, at: usize, dialect: Dialect, scan: &mut Scan) -> bool {
     }
 }
 
-fn add(token: &Token<'_>, scan: &mut Scan) {
+/// Adds a token of a block that begins at a byte.
+fn add(token: &Token<'_>, block: &str, at: usize, scan: &mut Scan) {
     let (start, end) = (token.span.start, token.span.end);
     match &token.kind {
         TokenKind::Variable(_) => scan.add(start, end, Colour::Variable),
         TokenKind::Value(_) => scan.add(start, end, Colour::String),
         TokenKind::Function(_) => scan.add(start, end, Colour::Function),
         TokenKind::Named(name, value) => {
-            scan.add(start, start + name.len(), Colour::Property);
-            add(value, scan);
+            let named = start + name.len();
+            scan.add(start, named, Colour::Property);
+            let between = block.get(named - at..value.span.start - at);
+            if let Some(equals) = between.and_then(|between| between.find('=')) {
+                scan.add(named + equals, named + equals + 1, Colour::Operator);
+            }
+            add(value, block, at, scan);
         }
     }
 }

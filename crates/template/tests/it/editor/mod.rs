@@ -28,8 +28,14 @@ fn assert_fit(text: &str, tokens: &[Token]) {
     let mut end = 0;
     for token in tokens {
         let span = token.span;
-        assert!(span.start >= end && span.start < span.end, "{token:?} in {text:?}");
-        assert!(text.get(span.start..span.end).is_some(), "{token:?} in {text:?}");
+        assert!(
+            span.start >= end && span.start < span.end,
+            "{token:?} in {text:?}"
+        );
+        assert!(
+            text.get(span.start..span.end).is_some(),
+            "{token:?} in {text:?}"
+        );
         end = span.end;
     }
 }

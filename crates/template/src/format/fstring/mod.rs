@@ -23,20 +23,13 @@ use crate::{
 };
 use ast::Program;
 use eval::Evaluator;
+use parser::Rules;
 use references::Names;
 
 /// The format `f-string`, by Python's rules or by LangChain's stricter ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FStringFormat {
     rules: Rules,
-}
-
-/// Whose rules say what a template may have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Rules {
-    #[default]
-    Python,
-    LangChain,
 }
 
 impl FStringFormat {

@@ -4,10 +4,17 @@ use quillet_core::{Diagnostic, Span};
 
 use super::super::literals::Literals;
 use super::super::python::{Spec, SpecError, digits};
-use super::Rules;
 use super::ast::{Conversion, Field, Index, Layout, Node, Piece, Program};
 use crate::format::problem::{MOST_PROBLEMS, Problem};
 use crate::{MessageSyntax, Source};
+
+/// Whose rules say what a template may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Rules {
+    #[default]
+    Python,
+    LangChain,
+}
 
 /// Reads a source.
 ///

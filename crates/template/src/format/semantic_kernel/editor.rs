@@ -2,7 +2,7 @@
 
 use quillet_core::TokenKind as Colour;
 
-use super::Dialect;
+use super::encoding::Dialect;
 use super::scan::{Piece, Pieces};
 use super::token::{Token, TokenKind, read};
 use crate::editor::{Completion, List, Names, Scan, Spot};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use quillet_core::Span;
 
-use super::Dialect;
+use super::encoding::Dialect;
 use crate::format::problem::Problem;
 
 /// One token and its place.

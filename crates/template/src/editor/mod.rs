@@ -34,9 +34,9 @@ pub(crate) use completion::List;
 pub use completion::{Completion, Names};
 pub(crate) use scan::{MOST_FAULTS, Scan, Spot};
 
-use quillet_core::{Token, token};
+use quillet_core::{Span, Token, TokenKind, token};
 
-use crate::{CompileLimits, TemplateFormat};
+use crate::{CompileLimits, TemplateFormat, structure};
 
 /// The tokens of a text in a format ([`TemplateFormat::tokens`]): in the order of the text, none
 /// over another, each in the text and at the boundaries of characters. A text larger than
@@ -58,6 +58,37 @@ pub fn tokens(format: &dyn TemplateFormat, text: &str, limits: &CompileLimits) -
         return Vec::new();
     }
     token::ordered(text, format.tokens(text))
+}
+
+/// The tokens of a text whose messages begin with role lines
+/// ([`MessageSyntax::RoleLines`](crate::MessageSyntax::RoleLines)): [`tokens`], and the role of each
+/// such line.
+///
+/// ```
+/// use quillet_core::TokenKind;
+/// use quillet_template::format::jinja::JinjaFormat;
+/// use quillet_template::{CompileLimits, editor};
+///
+/// let text = "system:\nBe brief.\nuser:\n{{ question }}";
+/// let limits = CompileLimits::default();
+/// let tokens = editor::tokens_with_roles(&JinjaFormat::plain(), text, &limits);
+/// let roles = tokens.iter().filter(|token| token.kind == TokenKind::Role);
+/// let roles: Vec<_> = roles.map(|token| &text[token.span.start..token.span.end]).collect();
+/// assert_eq!(roles, ["system", "user"]);
+/// ```
+#[must_use]
+pub fn tokens_with_roles(
+    format: &dyn TemplateFormat,
+    text: &str,
+    limits: &CompileLimits,
+) -> Vec<Token> {
+    if text.len() > limits.source_bytes {
+        return Vec::new();
+    }
+    let names = structure::role_names(text, format.has_loose_role_lines());
+    let role = |name: Span| Token::new(name.start, name.end, TokenKind::Role);
+    let roles: Vec<Token> = names.into_iter().map(role).collect();
+    token::over(&tokens(format, text, limits), &roles)
 }
 
 /// Everything that could stand at a byte of a text in a format ([`TemplateFormat::completions`]);

@@ -71,7 +71,11 @@ fn add(text: &str, mark: &Mark, found: &mut Vec<Token>) {
     // Where YAML changed a text, a mark is all of it: that is no place of a name.
     let signs = written.len().saturating_sub(name.len());
     if written.contains(name.as_str()) && signs <= MOST_SIGNS {
-        found.push(Token::new(start, end, kind));
+        // The sign of a call is no part of its mark.
+        let is_call = matches!(mark.kind, MarkKind::Call(_));
+        let before = text.get(..start).unwrap_or_default();
+        let sign = usize::from(is_call && before.ends_with('$'));
+        found.push(Token::new(start - sign, end, kind));
     }
 }
 

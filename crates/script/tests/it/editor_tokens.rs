@@ -51,31 +51,45 @@ fn shown(text: &str) -> String {
 #[test]
 fn each_kind_stands_where_it_is_read() {
     let table = [
-        ("user: Hi {{ name|upper }} # c\n", ""),
+        (
+            "user: Hi {{ name|upper }} # c\n",
+            "role:user delimiter:{{ variable:name operator:| function:upper delimiter:}} comment:# c",
+        ),
         (
             "---\nname: x\nprompt:\n  mood: glad\ntemplateFormat: golang\n---\nuser: \"{{ .mood }}\"\n",
-            "",
+            "delimiter:--- property:name property:prompt variable:mood property:templateFormat delimiter:--- role:user delimiter:{{ variable:.mood delimiter:}}",
         ),
-        ("assistant: \"[[ANSWER:temperature=0.1]]\"\n", ""),
+        (
+            "assistant: \"[[ANSWER:temperature=0.1]]\"\n",
+            "role:assistant delimiter:[[ variable:ANSWER delimiter:]]",
+        ),
         (
             "$set:\n  count: 1\n$if: count > 1\n  then:\n    - $print: \"?=count\"\n",
-            "",
+            "keyword:$set variable:count number:1 keyword:$if variable:count keyword:$print variable:count",
         ),
         (
             "!fn |-\n  function shout(text) { return text }\nuser: hi\n$shout: x\n",
-            "",
+            "keyword:!fn function:shout role:user function:$shout",
         ),
-        ("user: |-\n  a {{ x }}\n  {% if y %}b\n  {% endif %}\n", ""),
+        (
+            "user: |-\n  a {{ x }}\n  {% if y %}b\n  {% endif %}\n",
+            "role:user delimiter:{{ variable:x delimiter:}} delimiter:{% keyword:if variable:y delimiter:%} delimiter:{% keyword:endif delimiter:%}",
+        ),
         (
             "$match(ANSWER):\n  :/yes/i:\n    - user: \"[[@weather(count)]]\"\n",
-            "",
+            "keyword:$match property:( variable:ANSWER property:) operator::/yes/i role:user delimiter:[[ function:weather variable:count delimiter:]]",
         ),
-        ("user: {{ x }\n$print: ok\n", ""),
-        ("- \"-> weather(city='x') -> $shout\"\n", ""),
+        (
+            "user: {{ x }\n$print: ok\n",
+            "property:user property:x keyword:$print",
+        ),
+        (
+            "- \"-> weather(city='x') -> $shout\"\n",
+            "function:weather function:$shout",
+        ),
     ];
     for (text, expected) in table {
-        println!("@@ {text:?} @@ {:?}", shown(text));
-        let _ = expected;
+        assert_eq!(shown(text), expected, "{text}");
     }
 }
 

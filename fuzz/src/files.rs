@@ -2,7 +2,7 @@
 
 use quillet_core::Diagnostic;
 use quillet_prompt::Prompt;
-use quillet_prompt::file::{Alone, PromptFile, read};
+use quillet_prompt::file::{Alone, PromptFile, read, tokens};
 use quillet_template::{CompileOptions, Source};
 
 use crate::invariants;
@@ -25,6 +25,7 @@ pub fn prompt_file(name: &str, text: &str) {
         text,
         config,
     };
+    colours(name, text);
     match read(&file, &Alone) {
         Ok((prompt, warnings)) => {
             warnings.iter().for_each(|found| finding(&file, found));
@@ -34,6 +35,17 @@ pub fn prompt_file(name: &str, text: &str) {
             assert!(!errors.is_empty());
             errors.iter().for_each(|found| finding(&file, found));
         }
+    }
+}
+
+/// Tokens for an editor are in order, apart and in the text.
+fn colours(name: &str, text: &str) {
+    let found = tokens(name, text, &FACTORY, &COMPILE_LIMITS).unwrap_or_default();
+    let mut end = 0;
+    for token in found {
+        assert!(token.span.start >= end && token.span.start < token.span.end);
+        assert!(text.get(token.span.start..token.span.end).is_some());
+        end = token.span.end;
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use quillet_core::Span;
+use quillet_script::editor::{Document, tokens};
 use quillet_script::format::format;
 use quillet_script::reader::read;
 use quillet_script::syntax::{Block, Call, ItemKind, Source};
@@ -21,6 +22,12 @@ pub fn script(text: &str) {
         place(text, function.code.span);
     }
     block(text, &read.script.body);
+    let mut end = 0;
+    for token in tokens(&Document::new(Arc::clone(&source))) {
+        assert!(token.span.start >= end && token.span.start < token.span.end);
+        place(text, token.span);
+        end = token.span.end;
+    }
     match format(&source) {
         Ok(made) => {
             assert!(read.diagnostics.is_empty());

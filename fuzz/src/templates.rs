@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use quillet_core::Map;
 use quillet_template::{
     CompileError, CompileLimits, CompileOptions, Limits, MessageSyntax, Missing, Render,
-    RenderError, Rendered, Source, Template, TemplateFactory, TemplateFormat, render,
+    RenderError, Rendered, Source, Template, TemplateFactory, TemplateFormat, editor, render,
 };
 
 use crate::invariants;
@@ -50,6 +50,28 @@ pub fn template(formats: &[&str], text: &str) {
             one(&**format, text, missing, messages);
         }
         escaping(&**format, text);
+        colours(&**format, text);
+    }
+}
+
+/// Reads a text for an editor: its tokens are in order, apart and in the text; what could be written
+/// at a place is written over a part of the text.
+fn colours(format: &dyn TemplateFormat, text: &str) {
+    let mut end = 0;
+    for token in editor::tokens(format, text, &COMPILE_LIMITS) {
+        assert!(token.span.start >= end && token.span.start < token.span.end);
+        assert!(text.get(token.span.start..token.span.end).is_some());
+        end = token.span.end;
+    }
+    let variables = ["x".to_owned()];
+    let names = editor::Names {
+        variables: &variables,
+        functions: &variables,
+    };
+    for at in [end, text.len() / 2, text.len()] {
+        for found in editor::completions(format, text, at, &names, &COMPILE_LIMITS) {
+            assert!(text.get(found.span.start..found.span.end).is_some());
+        }
     }
 }
 

@@ -32,6 +32,7 @@ pub mod runs;
 pub mod session;
 pub mod sse;
 pub mod store;
+pub mod token;
 pub mod tool;
 pub mod trace;
 pub mod value;
@@ -40,6 +41,7 @@ pub mod web;
 pub use diagnostic::{Diagnostic, Position, Severity, Span, nearest};
 pub use error_code::{ErrorCode, Exit};
 pub use message::{Content, ContentPart, MediaUrl, Message, NativeTurn, Role, ToolCall};
+pub use token::{Token, TokenKind};
 pub use value::{List, Map, Table, Value};
 
 use std::future::Future;

@@ -1,5 +1,6 @@
 //! Whether any input makes a format take more than its length's worth of time:
-//! hostile shapes of 256 and of 512 KiB, compiled and (if they compile) rendered.
+//! hostile shapes of 256 and of 512 KiB, compiled and (if they compile) rendered, and read for an
+//! editor.
 //!
 //!     cargo bench -p quillet-template --bench doubling [-- FORMAT…]
 //!
@@ -15,7 +16,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use quillet_core::json;
 use quillet_template::{
-    CompileOptions, Limits, MessageSyntax, NoFunctions, Render, Source, TemplateFactory, render,
+    CompileLimits, CompileOptions, Limits, MessageSyntax, NoFunctions, Render, Source,
+    TemplateFactory, editor, render,
 };
 
 const SIZE: usize = 256 << 10;
@@ -219,6 +221,10 @@ fn main() {
         let own = OWN.iter().filter(|(formats, _)| formats.contains(&name));
         for shape in own.flat_map(|(_, shapes)| *shapes).chain(BRACES) {
             report(&factory, name, MessageSyntax::Plain, shape);
+            let limits = CompileLimits::default();
+            line(&format!("{name}, editor"), shape, &|text| {
+                std::hint::black_box(editor::tokens(&**format, text, &limits));
+            });
         }
     }
     for (messages, shape) in MESSAGES {
@@ -227,12 +233,12 @@ fn main() {
 }
 
 fn report(factory: &TemplateFactory, format: &str, messages: MessageSyntax, shape: &str) {
-    let time = |size| {
-        time(
-            &|text| once(factory, format, messages, text),
-            &text(shape, size),
-        )
-    };
+    line(format, shape, &|text| once(factory, format, messages, text));
+}
+
+/// Measures one shape and prints its line.
+fn line(name: &str, shape: &str, work: &dyn Fn(&str)) {
+    let time = |size| time(work, &text(shape, size));
     let (once, twice) = (time(SIZE), time(2 * SIZE));
     let ratio = twice.as_secs_f64() / once.as_secs_f64();
     let mark = if ratio > 3.0 && twice > Duration::from_millis(100) {
@@ -242,7 +248,7 @@ fn report(factory: &TemplateFactory, format: &str, messages: MessageSyntax, shap
     };
     let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
     println!(
-        "{format}\t{shape:?}\t{:.2}\t{:.2}\t{ratio:.1}{mark}",
+        "{name}\t{shape:?}\t{:.2}\t{:.2}\t{ratio:.1}{mark}",
         milliseconds(once),
         milliseconds(twice)
     );

@@ -32,6 +32,7 @@
 mod buffer;
 mod call;
 pub mod convert;
+pub mod editor;
 mod error;
 mod factory;
 pub mod format;
@@ -64,6 +65,10 @@ pub use structure::{ChatMessage, MessageSyntax, Part};
 
 use std::fmt;
 use std::sync::Arc;
+
+use quillet_core::Token;
+
+use editor::{Completion, Names};
 
 /// One named source text of a template.
 #[derive(Clone, Copy, Debug)]
@@ -198,6 +203,22 @@ pub trait TemplateFormat: Send + Sync + fmt::Debug {
     fn escape(&self, literal: &str) -> Option<String> {
         let _ = literal;
         None
+    }
+
+    /// The places in a text that editors colour, as the format reads it; see
+    /// [`editor::tokens`], which puts them in order and leaves out what does not fit. The text may
+    /// be broken anywhere. The time has to be linear in its length. Here: none, so that
+    /// all is plain text.
+    fn tokens(&self, text: &str) -> Vec<Token> {
+        let _ = text;
+        Vec::new()
+    }
+
+    /// What could be written at a byte of a text, which is at the boundary of a character; see
+    /// [`editor::completions`]. Here: nothing.
+    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+        let _ = (text, at, names);
+        Vec::new()
     }
 
     /// Compiles a set of sources that can call each other by name. Neither the

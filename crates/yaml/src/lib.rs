@@ -20,6 +20,7 @@ mod options;
 mod piece;
 mod reader;
 mod scalar;
+mod tokens;
 mod trap;
 
 use quillet_core::{Diagnostic, Span, Value};
@@ -28,6 +29,7 @@ pub use node::{Data, Entry, Node, Scalar, Style};
 pub use options::{Duplicates, Options, Tags};
 pub use piece::Piece;
 pub use reader::{Problem, Reader};
+pub use tokens::tokens;
 
 /// Reads the document that stands in a part of a file; `None` where there is
 /// nothing but comments, or no tree could be made. The tree is whole if there

@@ -6,6 +6,7 @@
 
 mod block;
 mod dotprompt;
+mod editor;
 mod front;
 mod picoschema;
 mod prompty;
@@ -17,6 +18,7 @@ mod yaml;
 
 pub use crate::options::chat_options;
 pub use crate::rich::{Rich, RichKind};
+pub use editor::{completions, tokens};
 pub use source::PromptFile;
 pub use surroundings::{Alone, Outside, Refusal, Surroundings};
 

@@ -24,6 +24,7 @@ mod overlay;
 pub mod position;
 mod related;
 mod render;
+mod tokens;
 mod words;
 
 pub use complete::{Completion, CompletionKind, complete};
@@ -32,6 +33,7 @@ pub use hover::{Hover, hover};
 pub use outline::{Symbol, SymbolKind, folds, symbols};
 pub use overlay::Overlay;
 pub use related::related;
+pub use tokens::tokens;
 
 /// A script as it stands in an editor.
 #[derive(Clone, Debug)]

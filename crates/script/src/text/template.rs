@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use quick_cache::{Weighter, sync::Cache};
-use quillet_core::{BoxFuture, Diagnostic, Map, Span, Value, nearest};
+use quillet_core::{BoxFuture, Diagnostic, Map, Span, Token, Value, nearest};
 use quillet_template::format::jinja::JinjaFormat;
 use quillet_template::{
-    Arguments, CallError, CompileError, CompileOptions, Functions, Limits, Missing, References,
-    Render, RenderError, Source, Template, TemplateFactory, render,
+    Arguments, CallError, CompileError, CompileLimits, CompileOptions, Functions, Limits, Missing,
+    References, Render, RenderError, Source, Template, TemplateFactory, render,
 };
 
 use crate::text::markdown::to_markdown;
@@ -118,6 +118,16 @@ impl Templates {
     /// The names there are, and the nearest.
     pub fn check_format(&self, format: &str) -> Result<(), TemplateError> {
         self.format(format).map(|_| ())
+    }
+
+    /// The places of a text that an editor colours; none where there is no such format.
+    pub(crate) fn tokens(&self, text: &str, format: &str) -> Vec<Token> {
+        let format = self.format(format).ok();
+        let format = format.and_then(|name| self.factory.format(name));
+        let limits = CompileLimits::default();
+        format.map_or_else(Vec::new, |format| {
+            quillet_template::editor::tokens(&**format, text, &limits)
+        })
     }
 
     /// Whether a text has anything to render: false is certain.

@@ -17,6 +17,7 @@ mod dialogue;
 mod directives_page;
 mod editor;
 mod editor_schema;
+mod editor_tokens;
 mod expression;
 mod expression_data;
 mod expression_engine;

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use quillet_core::{Map, Value};
+use quillet_core::{Map, Span, Value};
 
 use super::directive::{self, Directive, Piece};
 use super::message::{ChatMessage, Part};
@@ -129,6 +129,22 @@ fn loose_colon(line: &str) -> Option<usize> {
 #[must_use]
 pub fn has_role_lines(text: &str, loose: bool) -> bool {
     lines(text, loose).next().is_some()
+}
+
+/// Where the names of roles stand in the role lines of a template's own text. `loose` is
+/// [`crate::TemplateFormat::has_loose_role_lines`]. A line whose role is a value has none.
+#[must_use]
+pub fn role_names(text: &str, loose: bool) -> Vec<Span> {
+    let name = |(start, colon): (usize, usize)| {
+        let line = text.get(start..colon)?;
+        let (name, _) = divided(line);
+        let at = start + line.find(name).filter(|_| known(name))?;
+        Some(Span {
+            start: at,
+            end: at + name.len(),
+        })
+    };
+    lines(text, loose).filter_map(name).collect()
 }
 
 /// Where marks go in a role line: its start, what divides its attributes, its colon.

@@ -10,6 +10,7 @@ mod convert;
 #[path = "../../../../examples/custom_format.rs"]
 #[expect(dead_code, reason = "its program is not run here")]
 mod custom_format;
+mod editor;
 mod formats;
 mod found;
 mod fstring;

@@ -2,7 +2,7 @@
 //!
 //! Hovers, definitions and references are all questions about marks.
 
-use quillet_core::Span;
+use quillet_core::{Span, Token};
 use quillet_yaml::{Entry, Node};
 
 use super::{Document, holds, keys};
@@ -58,16 +58,25 @@ pub(super) enum MarkKind {
 
 /// All marks, or those of the instructions around one byte, in no order.
 pub(super) fn marks(document: &Document, around: Option<usize>) -> Vec<Mark> {
-    let mut walk = Walk {
-        texts: Texts::new(document),
-        around,
-    };
+    walk(document, Texts::new(document), around).marks
+}
+
+/// All marks but those of variables in templates, and what editors colour in templates.
+pub(super) fn marks_and_tokens(document: &Document) -> (Vec<Mark>, Vec<Token>) {
+    let mut texts = Texts::new(document);
+    texts.tokens = Some(Vec::new());
+    let texts = walk(document, texts, None);
+    (texts.marks, texts.tokens.unwrap_or_default())
+}
+
+fn walk<'a>(document: &'a Document, texts: Texts<'a>, around: Option<usize>) -> Texts<'a> {
+    let mut walk = Walk { texts, around };
     front::config(&mut walk.texts, &document.script.config);
     walk.block(&document.script.body);
     for function in &document.script.functions {
         walk.function(document.text(), function);
     }
-    walk.texts.marks
+    walk.texts
 }
 
 /// The narrowest mark at a byte.

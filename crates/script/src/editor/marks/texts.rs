@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use quillet_core::Span;
+use quillet_core::{Span, Token};
 use quillet_template::TemplateFactory;
 use quillet_yaml::{Data, Node};
 
@@ -12,7 +12,7 @@ use super::{MOST_MARKS, Mark, MarkKind, root};
 use crate::argument::{self, ArgumentValue, Words};
 use crate::editor::Document;
 use crate::expression::{Expression, Parsed};
-use crate::library::check::place::{Spot, text_of};
+use crate::library::check::place::{Lines, Spot, text_of};
 use crate::syntax::{Source, Text};
 use crate::text::hole::{Hole, HoleKind, Piece, holes};
 use crate::text::prefix::{self, Form, Position};
@@ -30,6 +30,8 @@ pub(super) struct Texts<'a> {
     templates: Templates,
     format: &'a str,
     pub(super) marks: Vec<Mark>,
+    /// What editors colour in templates, if it is asked for.
+    pub(super) tokens: Option<Vec<Token>>,
 }
 
 impl<'a> Texts<'a> {
@@ -40,6 +42,7 @@ impl<'a> Texts<'a> {
             templates: Templates::new(Arc::new(TemplateFactory::standard())),
             format: format.and_then(Node::as_str).unwrap_or(DEFAULT_FORMAT),
             marks: Vec::new(),
+            tokens: None,
         }
     }
 
@@ -180,6 +183,17 @@ impl<'a> Texts<'a> {
     fn template(&mut self, text: &Text, body: Range<usize>) {
         let inner = text.value.get(body.clone()).unwrap_or_default();
         if !self.templates.needs_rendering(inner, self.format) {
+            return;
+        }
+        if let Some(tokens) = &mut self.tokens {
+            let found = self.templates.tokens(inner, self.format);
+            let lines = Lines::new(text, self.source);
+            for token in found.into_iter().map(|token| token.moved(body.start)) {
+                lines.spans(token.span, |span| {
+                    tokens.push(Token::new(span.start, span.end, token.kind));
+                });
+            }
+            // They say all that marks of variables would.
             return;
         }
         // One that is not finished has no names yet.

@@ -72,6 +72,72 @@ fn in_block(written: &str, text: &str, byte: usize) -> Option<usize> {
     })
 }
 
+/// Where the lines of a text stand in the file, to place many parts of one text.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    /// Where a line begins in the text and in the file, and how long it is. One that YAML changed
+    /// is not there.
+    lines: Vec<(usize, usize, usize)>,
+}
+
+impl Lines {
+    pub(crate) fn new(text: &Text, source: &Source) -> Self {
+        let whole = text.span;
+        let written = source.text.get(whole.start..whole.end).unwrap_or_default();
+        let quoted = written.get(1..written.len().saturating_sub(1));
+        let value = &*text.value;
+        if written == value {
+            let lines = vec![(0, whole.start, value.len())];
+            return Lines { lines };
+        }
+        if quoted == Some(value) {
+            let lines = vec![(0, whole.start + 1, value.len())];
+            return Lines { lines };
+        }
+        let mut at = whole.start;
+        let rows: Vec<(usize, &str)> = written
+            .split_inclusive('\n')
+            .map(|row| {
+                at += row.len();
+                (at - row.len(), row)
+            })
+            .collect();
+        let mut start = 0;
+        let mut lines = Vec::new();
+        for (number, line) in value.split_inclusive('\n').enumerate() {
+            let said = line.trim_end();
+            let near = rows.get(number..).unwrap_or_default().iter().take(2);
+            let found = near.filter_map(|(at, row)| {
+                let indent = row.trim_end().strip_suffix(said)?;
+                indent.trim().is_empty().then(|| at + indent.len())
+            });
+            lines.extend(found.take(1).map(|at| (start, at, said.len())));
+            start += line.len();
+        }
+        Lines { lines }
+    }
+
+    /// Tells the bytes in the file of a part of the text, line by line.
+    pub(crate) fn spans(&self, part: Span, mut tell: impl FnMut(Span)) {
+        let first = self
+            .lines
+            .partition_point(|(start, _, length)| start + length <= part.start);
+        for (start, at, length) in self.lines.get(first..).unwrap_or_default() {
+            if *start >= part.end {
+                return;
+            }
+            let from = part.start.max(*start) - start;
+            let to = part.end.min(start + length) - start;
+            if from < to {
+                tell(Span {
+                    start: at + from,
+                    end: at + to,
+                });
+            }
+        }
+    }
+}
+
 /// The text of a node, with its place.
 pub(crate) fn text_of(node: &Node) -> Option<Text> {
     let value = node.as_str()?.into();

@@ -6,6 +6,7 @@
 
 mod ast;
 pub(crate) mod convert;
+mod editor;
 mod eval;
 mod parser;
 mod print;
@@ -13,26 +14,22 @@ mod references;
 
 use std::sync::Arc;
 
+use quillet_core::Token;
+
+use crate::editor::Completion;
 use crate::{
     CompileError, CompileOptions, Missing, Pass, References, RenderError, Source, Stop, Template,
     TemplateFormat,
 };
 use ast::Program;
 use eval::Evaluator;
+use parser::Rules;
 use references::Names;
 
 /// The format `f-string`, by Python's rules or by LangChain's stricter ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FStringFormat {
     rules: Rules,
-}
-
-/// Whose rules say what a template may have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Rules {
-    #[default]
-    Python,
-    LangChain,
 }
 
 impl FStringFormat {
@@ -71,6 +68,19 @@ impl TemplateFormat for FStringFormat {
 
     fn calls_by_variable(&self) -> bool {
         true
+    }
+
+    fn tokens(&self, text: &str) -> Vec<Token> {
+        editor::scan(text).tokens
+    }
+
+    fn completions(
+        &self,
+        text: &str,
+        at: usize,
+        names: &crate::editor::Names<'_>,
+    ) -> Vec<Completion> {
+        editor::completions(text, at, names)
     }
 
     fn escape(&self, literal: &str) -> Option<String> {

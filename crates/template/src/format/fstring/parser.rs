@@ -4,10 +4,17 @@ use quillet_core::{Diagnostic, Span};
 
 use super::super::literals::Literals;
 use super::super::python::{Spec, SpecError, digits};
-use super::Rules;
 use super::ast::{Conversion, Field, Index, Layout, Node, Piece, Program};
 use crate::format::problem::{MOST_PROBLEMS, Problem};
 use crate::{MessageSyntax, Source};
+
+/// Whose rules say what a template may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Rules {
+    #[default]
+    Python,
+    LangChain,
+}
 
 /// Reads a source.
 ///
@@ -48,6 +55,34 @@ struct Parser<'t> {
     problems: Vec<Problem>,
 }
 
+/// Where a field stands, with its parts.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// The name and the path behind it; up to the fault in a field without an end.
+    pub(super) name: Span,
+    /// The letter after `!`, and where.
+    pub(super) conversion: Option<(usize, char)>,
+    /// Fields in the specifier.
+    pub(super) nested: Vec<Place>,
+    /// Whether the field has an end.
+    pub(super) closed: bool,
+    /// Where it ends.
+    pub(super) end: usize,
+}
+
+/// Where the fields of a text stand, those behind mistakes too, of which at most so many are
+/// passed.
+pub(super) fn places(text: &str, most_faults: usize) -> Vec<Place> {
+    let mut parser = Parser {
+        text,
+        at: 0,
+        rules: Rules::Python,
+        problems: Vec::new(),
+    };
+    let mut faults = most_faults;
+    parser.places(false, &mut faults)
+}
+
 /// What follows in the text.
 enum Markup<'t> {
     /// Literal text, and where it begins.
@@ -79,6 +114,65 @@ impl<'t> Parser<'t> {
             }
         }
         nodes
+    }
+
+    /// The fields up to the end of the text; `nested` ones have no others in them.
+    fn places(&mut self, nested: bool, faults: &mut usize) -> Vec<Place> {
+        let mut places = Vec::new();
+        let bytes = self.text.as_bytes();
+        while let Some(rest) = bytes.get(self.at..)
+            && let Some(brace) = memchr::memchr2(b'{', b'}', rest)
+        {
+            self.at += brace + 1;
+            let start = self.at;
+            let doubled = bytes.get(start) == rest.get(brace);
+            if doubled || rest.get(brace) == Some(&b'}') {
+                self.at += usize::from(doubled);
+                continue;
+            }
+            let Ok(raw) = self.raw() else {
+                let rest = self.text.get(start..).unwrap_or_default();
+                let end = rest.find(['{', '}', ':', '!']).unwrap_or(rest.len());
+                self.at = start + end;
+                let (name, end) = (
+                    Span {
+                        start,
+                        end: self.at,
+                    },
+                    self.at,
+                );
+                places.push(Place {
+                    name,
+                    conversion: None,
+                    nested: Vec::new(),
+                    closed: false,
+                    end,
+                });
+                *faults = faults.saturating_sub(1);
+                if *faults == 0 {
+                    break;
+                }
+                continue;
+            };
+            let (from, to) = raw.spec;
+            let mut inner = Parser {
+                text: self.text.get(..to).unwrap_or_default(),
+                at: if nested { to } else { from },
+                rules: self.rules,
+                problems: Vec::new(),
+            };
+            places.push(Place {
+                name: Span {
+                    start: raw.name.0,
+                    end: raw.name.1,
+                },
+                conversion: raw.conversion.map(|(letter, at)| (at, letter)),
+                nested: inner.places(true, faults),
+                closed: true,
+                end: self.at,
+            });
+        }
+        places
     }
 
     /// The next piece; `None` at the end.

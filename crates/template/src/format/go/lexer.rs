@@ -6,6 +6,7 @@ use quillet_core::Span;
 use regex::Regex;
 
 use super::fmt::printable::is_printable;
+use super::fmt::quote::quote;
 
 /// What a token is. Keywords stand after [`Kind::Variable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,6 +135,11 @@ impl<'s> Lexer<'s> {
                 return token;
             }
         }
+    }
+
+    /// What stands in the comments that have been passed, in order.
+    pub(super) fn comments(&self) -> &[Span] {
+        &self.comments
     }
 
     fn rest(&self) -> &'s [u8] {
@@ -450,7 +456,7 @@ impl<'s> Lexer<'s> {
     fn bad_number(&mut self) -> Token {
         let text = &self.source.as_bytes()[self.start..self.pos];
         let mut message = b"bad number syntax: ".to_vec();
-        super::fmt::append_quoted(&mut message, text);
+        quote(&mut message, text, false);
         self.fail(String::from_utf8_lossy(&message).into_owned())
     }
 

@@ -3,6 +3,7 @@
 mod ast;
 mod collection;
 pub(crate) mod convert;
+mod editor;
 mod exec;
 pub mod fmt;
 mod function;

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use quillet_core::Value;
+use quillet_core::{Token, Value};
 
+use crate::editor::{Completion, Names};
 use crate::error::{CompileError, ErrorKind, RenderError};
 use crate::pass::{Pass, Stop};
 use crate::reference::References;
@@ -13,7 +14,7 @@ use crate::{CompileOptions, MessageSyntax, Missing, Source, Template, TemplateFo
 use super::ast::{Builtin, Definition};
 use super::function::{Functions, GoFunction};
 use super::parser::{self, Settings};
-use super::{references, sprig};
+use super::{editor, references, sprig};
 
 /// Go's text/template as a [`TemplateFormat`].
 ///
@@ -108,6 +109,14 @@ impl TemplateFormat for GoFormat {
     fn functions(&self) -> Vec<&str> {
         let builtins = Builtin::TABLE.iter().map(|(name, _)| *name);
         builtins.chain(self.functions.names()).collect()
+    }
+
+    fn tokens(&self, text: &str) -> Vec<Token> {
+        editor::scan(text).tokens
+    }
+
+    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+        editor::completions(text, at, names, &self.functions())
     }
 
     /// `{{` is printed by an action that has it as a string.

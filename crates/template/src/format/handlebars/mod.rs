@@ -6,6 +6,7 @@
 mod ast;
 pub(crate) mod convert;
 mod dotprompt;
+mod editor;
 mod eval;
 mod expression;
 mod helper;
@@ -21,10 +22,11 @@ mod whitespace;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quillet_core::{Diagnostic, Span, Value};
+use quillet_core::{Diagnostic, Span, Token, Value};
 
 pub use helper::{Answer, HelperCall};
 
+use crate::editor::{Completion, Names};
 use crate::format::javascript::Escape;
 use crate::format::problem::Problem;
 use crate::structure::{Elements, MessageSyntax};
@@ -191,6 +193,15 @@ impl TemplateFormat for HandlebarsFormat {
 
     fn calls_by_variable(&self) -> bool {
         true
+    }
+
+    fn tokens(&self, text: &str) -> Vec<Token> {
+        editor::scan(text, &|name| self.helper(name).is_some()).tokens
+    }
+
+    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+        let is_helper = |name: &str| self.helper(name).is_some();
+        editor::completions(text, at, names, &is_helper, &self.functions())
     }
 
     fn escape(&self, literal: &str) -> Option<String> {

@@ -54,6 +54,8 @@ pub(super) struct Lexer<'a> {
     tokens: Tokens<'a>,
     /// What stands in comments.
     comments: Vec<Span>,
+    /// The tags that begin and end raw text.
+    raws: Vec<Span>,
 }
 
 /// What stands in the comments of a source, in order.
@@ -61,6 +63,62 @@ pub(super) fn comments(source: &str, preset: Preset) -> Vec<Span> {
     let mut lexer = Lexer::new(source, preset, MessageSyntax::Plain);
     while lexer.at < source.len() && lexer.text_and_tag().is_ok() {}
     lexer.comments
+}
+
+/// A text as far as it can be read.
+pub(super) struct Survey<'a> {
+    /// Literal text among them.
+    pub(super) tokens: Tokens<'a>,
+    /// What stands in comments.
+    pub(super) comments: Vec<Span>,
+    /// The tags that begin and end raw text, with white space that they take.
+    pub(super) raws: Vec<Span>,
+    /// Where the last tag is read to that has no end, in a text that has no other fault there.
+    pub(super) is_open: bool,
+}
+
+/// Reads on behind mistakes, with the next tag; at most so many of them are passed.
+pub(super) fn survey(source: &str, preset: Preset, most_faults: usize) -> Survey<'_> {
+    let mut lexer = Lexer::new(source, preset, MessageSyntax::Plain);
+    let mut is_open = false;
+    for _ in 0..most_faults {
+        let mut fault = None;
+        while lexer.at < source.len() && fault.is_none() {
+            fault = lexer.text_and_tag().err();
+        }
+        let Some(fault) = fault else {
+            break;
+        };
+        if lexer.at >= source.len() {
+            is_open = true;
+            break;
+        }
+        // Raw text without an end goes up to the end.
+        if lexer.raws.len() % 2 == 1 {
+            break;
+        }
+        // Text is told from tags by what opens these, wherever the reading begins.
+        let from = fault.span.start.max(lexer.at).saturating_add(1);
+        let rest = source.get(ceil(source, from)..).unwrap_or_default();
+        let Some((next, _)) = next_tag(rest) else {
+            break;
+        };
+        lexer.at = source.len() - rest.len() + next;
+    }
+    Survey {
+        tokens: lexer.tokens,
+        comments: lexer.comments,
+        raws: lexer.raws,
+        is_open,
+    }
+}
+
+/// The next boundary of a character.
+fn ceil(source: &str, mut at: usize) -> usize {
+    while at < source.len() && !source.is_char_boundary(at) {
+        at += 1;
+    }
+    at
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -81,6 +139,7 @@ impl<'a> Lexer<'a> {
             // A guess that fits most templates and costs little where it does not.
             tokens: Vec::with_capacity((source.len() / 8).min(1024)),
             comments: Vec::new(),
+            raws: Vec::new(),
         }
     }
 
@@ -219,6 +278,10 @@ impl<'a> Lexer<'a> {
     fn raw(&mut self, begin: usize) -> Result<(), Problem> {
         let start = self.at;
         self.line_start = self.source[..start].ends_with('\n');
+        self.raws.push(Span {
+            start: begin,
+            end: start,
+        });
         let mut from = start;
         while let Some(offset) = self.source[from..].find("{%") {
             let tag = from + offset;
@@ -230,6 +293,8 @@ impl<'a> Lexer<'a> {
                 self.at = self.source.len() - after.trim_start().len();
                 let line_start = self.line_start;
                 if self.close("%}") {
+                    let end = self.at;
+                    self.raws.push(Span { start: tag, end });
                     let after = std::mem::replace(&mut self.line_start, line_start);
                     let text = self.before_tag(&self.source[start..tag], Tag::Block, sign);
                     self.line_start = after;

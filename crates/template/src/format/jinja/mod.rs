@@ -11,6 +11,7 @@
 mod ast;
 mod call;
 pub(crate) mod convert;
+mod editor;
 mod escape;
 mod eval;
 mod expression;
@@ -41,6 +42,9 @@ use std::sync::Arc;
 
 pub use syntax::Preset;
 
+use quillet_core::Token;
+
+use crate::editor::{Completion, Names};
 use crate::structure::Elements;
 use crate::{
     CompileError, CompileOptions, MessageSyntax, Missing, Pass, References, RenderError, Source,
@@ -134,6 +138,19 @@ impl TemplateFormat for JinjaFormat {
             Preset::SemanticKernel => plugin_function(name, functions),
             _ => functions.iter().copied().find(|known| *known == name),
         }
+    }
+
+    fn tokens(&self, text: &str) -> Vec<Token> {
+        editor::scan(text, self.preset).tokens
+    }
+
+    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+        let words = editor::Words {
+            functions: self.functions(),
+            filters: filters::names().collect(),
+            tests: test::names().collect(),
+        };
+        editor::completions(text, at, names, self.preset, &words)
     }
 
     fn escape(&self, literal: &str) -> Option<String> {

@@ -10,6 +10,7 @@ mod ast;
 mod blocks;
 pub(crate) mod convert;
 mod dates;
+mod editor;
 mod escape;
 mod eval;
 mod expression;
@@ -31,8 +32,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use quillet_core::Diagnostic;
+use quillet_core::{Diagnostic, Token};
 
+use crate::editor::{Completion, Names};
 use crate::structure::Elements;
 use crate::{
     CompileError, CompileOptions, MessageSyntax, Missing, Pass, References, RenderError, Source,
@@ -96,6 +98,14 @@ impl TemplateFormat for LiquidFormat {
 
     fn has_loose_role_lines(&self) -> bool {
         self.semantic_kernel
+    }
+
+    fn tokens(&self, text: &str) -> Vec<Token> {
+        editor::scan(text).tokens
+    }
+
+    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+        editor::completions(text, at, names, &self.functions())
     }
 
     fn escape(&self, literal: &str) -> Option<String> {

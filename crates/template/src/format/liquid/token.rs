@@ -72,6 +72,25 @@ pub(super) fn tokens(markup: &str, at: usize) -> Result<Vec<Token<'_>>, Problem>
     }
 }
 
+/// The tokens of a markup that an editor shows, with what means nothing between them. A `=` alone
+/// is a sign.
+pub(super) fn known(markup: &str, at: usize) -> Vec<Token<'_>> {
+    let mut found = Vec::new();
+    let mut rest = markup;
+    while let Some(next) = rest.chars().next() {
+        let start = at + markup.len() - rest.len();
+        let (kind, length) = match first(rest) {
+            Some((kind, length)) => (Some(kind), length),
+            None if next == '=' => (Some(Kind::Sign), 1),
+            None => (None, next.len_utf8()),
+        };
+        let (text, after) = rest.split_at(length);
+        found.extend(kind.map(|kind| Token { kind, text, start }));
+        rest = after;
+    }
+    found
+}
+
 /// Ruby's `\s`.
 pub(super) fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')

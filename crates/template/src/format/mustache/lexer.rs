@@ -85,6 +85,23 @@ impl<'t> Lexer<'t> {
         (self.tokens, problem)
     }
 
+    /// All tags up to the end, those behind mistakes too, and the openings of those that have no
+    /// end: of at most so many.
+    pub(super) fn survey(mut self, most_faults: usize) -> (Vec<Token<'t>>, Vec<Span>) {
+        let mut faults = Vec::new();
+        while faults.len() < most_faults {
+            let Err(problem) = self.read() else {
+                break;
+            };
+            // Of a tag without an end, the opening has been passed and nothing else.
+            if self.at < problem.span.end {
+                self.at = problem.span.end;
+            }
+            faults.push(problem.span);
+        }
+        (self.tokens, faults)
+    }
+
     fn read(&mut self) -> Result<(), Problem> {
         while let Some(rest) = self.text.get(self.at..).filter(|rest| !rest.is_empty()) {
             let found = memmem::find(rest.as_bytes(), self.open.as_bytes());

@@ -7,6 +7,7 @@
 
 mod ast;
 pub(crate) mod convert;
+mod editor;
 mod eval;
 mod lexer;
 mod parser;
@@ -15,6 +16,9 @@ mod references;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use quillet_core::Token;
+
+use crate::editor::{Completion, Names};
 use crate::{
     CompileError, CompileOptions, Missing, Pass, References, RenderError, Source, Stop, Template,
     TemplateFormat,
@@ -54,6 +58,14 @@ impl TemplateFormat for MustacheFormat {
 
     fn calls_by_variable(&self) -> bool {
         true
+    }
+
+    fn tokens(&self, text: &str) -> Vec<Token> {
+        editor::scan(text).tokens
+    }
+
+    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+        editor::completions(text, at, names)
     }
 
     fn escape(&self, literal: &str) -> Option<String> {

@@ -3,9 +3,9 @@
 use quillet_core::{Diagnostic, Span, Value};
 
 use super::ast::{Call, Node as Piece, Operand, Program};
+use super::encoding::{Dialect, Encoding};
 use super::parser::Parser;
 use super::scan::{self, Pieces};
-use super::{Dialect, Encoding};
 use crate::Source;
 use crate::convert::{self, Argument, Findings, Node, NodeKind, Nodes, Path};
 use crate::structure::Elements;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::Dialect;
+use super::encoding::Dialect;
 
 /// The text with characters that mean something in HTML as references.
 ///

@@ -8,7 +8,8 @@ use quillet_core::{Map, Position, Span, Value, nearest};
 
 use super::ast::{Call, Node, Operand, Variable};
 use super::encode::encode;
-use super::{Compilation, Dialect, Encoding, print};
+use super::encoding::{Dialect, Encoding};
+use super::{Compilation, print};
 use crate::structure::Elements;
 use crate::{Arguments, Called, ErrorKind, Missing, Pass, RenderError, Stop};
 

@@ -10,7 +10,9 @@
 mod ast;
 pub mod chat;
 pub(crate) mod convert;
+mod editor;
 mod encode;
+mod encoding;
 mod eval;
 mod parser;
 mod print;
@@ -20,68 +22,20 @@ mod token;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use quillet_core::{Diagnostic, Span};
+use quillet_core::{Diagnostic, Span, Token};
 
+use crate::editor::{Completion, Names};
 use crate::format::problem::Problem;
 use crate::structure::Elements;
 use crate::{
     CompileError, CompileOptions, FunctionReference, Missing, Pass, References, RenderError,
-    Source, Stop, Template, TemplateFormat, VariableReference, plugin_function,
+    Source, Stop, Template, TemplateFormat, VariableReference,
 };
+pub use encoding::{Dialect, Encoding};
+
 use ast::{Node, Program, Variable};
 use eval::Evaluator;
 use parser::Parser;
-
-/// In which language's Semantic Kernel. They differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Dialect {
-    /// C#, the original.
-    #[default]
-    DotNet,
-    /// Python, version 1.45.
-    Python,
-}
-
-impl Dialect {
-    /// The function that a name means: itself, the same written in another way
-    /// (not in Python), or the first of that name in any plugin.
-    fn function<'n>(self, name: &str, functions: &[&'n str]) -> Option<&'n str> {
-        let name = name.strip_prefix('.').unwrap_or(name);
-        if self == Dialect::DotNet {
-            return plugin_function(name, functions);
-        }
-        let of_plugin = |known: &&&str| known.split_once('.').is_some_and(|(_, f)| f == name);
-        let exact = functions.iter().find(|known| **known == name);
-        exact.or_else(|| functions.iter().find(of_plugin)).copied()
-    }
-}
-
-/// Text as Semantic Kernel writes it: HTML-encoded, unless it is allowed not to
-/// be. The flag of one input variable is its name in [`CompileOptions::trusted`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Encoding {
-    /// Whose encoding and whose rules.
-    pub dialect: Dialect,
-    /// `allow_dangerously_set_content` of the prompt: frees values and results
-    /// of functions in .NET, all but values (which are never encoded) in Python.
-    pub allow_prompt: bool,
-    /// `AllowDangerouslySetContent` of the factory: frees everything.
-    pub allow_factory: bool,
-}
-
-impl Encoding {
-    fn allows_variables(self) -> bool {
-        self.allow_factory || (self.allow_prompt && self.dialect == Dialect::Python)
-    }
-
-    fn allows_results(self) -> bool {
-        self.allow_factory || self.allow_prompt
-    }
-
-    fn encodes_values(self) -> bool {
-        self.dialect == Dialect::DotNet && !self.allows_results()
-    }
-}
 
 /// The format `semantic-kernel`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -131,6 +85,14 @@ impl TemplateFormat for SemanticKernelFormat {
             None => &["sk", "skprompt"],
             Some(_) => &[],
         }
+    }
+
+    fn tokens(&self, text: &str) -> Vec<Token> {
+        editor::scan(text, self.encoding.unwrap_or_default().dialect).tokens
+    }
+
+    fn completions(&self, text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+        editor::completions(text, at, names, self.encoding.unwrap_or_default().dialect)
     }
 
     fn resolve<'n>(&self, name: &str, functions: &[&'n str]) -> Option<&'n str> {

@@ -4,9 +4,9 @@ use quillet_core::Value;
 
 use super::ast::{Call, Node, Operand, Program, Variable};
 use super::encode::encode;
+use super::encoding::{Dialect, Encoding};
 use super::scan::{Piece, Pieces};
 use super::token::{Token, TokenKind, tokens};
-use super::{Dialect, Encoding};
 use crate::format::problem::Problem;
 use crate::structure::Elements;
 

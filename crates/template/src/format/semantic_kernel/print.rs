@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use quillet_core::{Value, json};
 
-use super::Dialect;
+use super::encoding::Dialect;
 
 /// The text of a value: `True`, `1.5`, the texts of a list on lines of their
 /// own (Semantic Kernel), objects and other lists as JSON (it prints the name of their type).

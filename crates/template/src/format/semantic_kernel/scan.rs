@@ -32,6 +32,11 @@ impl<'t> Pieces<'t> {
         }
     }
 
+    /// Where the piece ends that was given last.
+    pub(super) fn end(&self) -> usize {
+        self.done
+    }
+
     /// The next block that is not empty: where its braces begin and end, and the block.
     fn block(&self) -> Option<(usize, usize, Piece<'t>)> {
         let mut from = self.done;

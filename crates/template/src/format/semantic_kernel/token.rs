@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use quillet_core::Span;
 
-use super::Dialect;
+use super::encoding::Dialect;
 use crate::format::problem::Problem;
 
 /// One token and its place.
@@ -34,13 +34,24 @@ const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// The tokens of a block. `at` is where it begins in its source.
 pub(super) fn tokens(block: &str, at: usize, dialect: Dialect) -> Result<Vec<Token<'_>>, Problem> {
+    let mut tokens = Vec::new();
+    read(block, at, dialect, &mut tokens)?;
+    Ok(tokens)
+}
+
+/// The same, added to what is there: if there is a mistake, those before it.
+pub(super) fn read<'t>(
+    block: &'t str,
+    at: usize,
+    dialect: Dialect,
+    tokens: &mut Vec<Token<'t>>,
+) -> Result<(), Problem> {
     let mut lexer = Lexer {
         block,
         at,
         done: 0,
         dialect,
     };
-    let mut tokens = Vec::new();
     while lexer.skip_blanks() {
         if lexer.done > 0 && !lexer.block[..lexer.done].ends_with(BLANKS) {
             let next = lexer.rest().chars().next().map_or(0, char::len_utf8);
@@ -52,7 +63,7 @@ pub(super) fn tokens(block: &str, at: usize, dialect: Dialect) -> Result<Vec<Tok
         }
         tokens.push(lexer.token(tokens.is_empty())?);
     }
-    Ok(tokens)
+    Ok(())
 }
 
 struct Lexer<'t> {

@@ -8,7 +8,7 @@ mod float;
 mod integer;
 pub(super) mod printable;
 mod printf;
-mod quote;
+pub(super) mod quote;
 mod shape;
 mod sink;
 mod spec;

@@ -10,7 +10,7 @@ mod names;
 mod python;
 mod xml;
 
-use crate::format::semantic_kernel::Dialect;
+use crate::format::semantic_kernel::encoding::Dialect;
 use crate::structure::{ChatMessage, Part};
 
 /// What a text was taken for.

@@ -1,0 +1,222 @@
+//! What editors colour: places in a text, each with one of a few kinds.
+
+use serde::Serialize;
+
+use crate::Span;
+
+/// A part of a source text that an editor shows in the colour of its kind. Text that is only text
+/// has no token.
+///
+/// ```
+/// use quillet_core::{Span, Token, TokenKind};
+///
+/// let token = Token::new(2, 6, TokenKind::Variable);
+/// assert_eq!(token.span, Span { start: 2, end: 6 });
+/// let written = serde_json::to_string(&token)?;
+/// assert_eq!(written, r#"{"start":2,"end":6,"kind":"variable"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Token {
+    /// Its bytes in the text.
+    #[serde(flatten)]
+    pub span: Span,
+    /// What it is.
+    pub kind: TokenKind,
+}
+
+/// The kind of a [`Token`]. [`TokenKind::name`] is also its name in JSON and in style sheets, and
+/// never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TokenKind {
+    /// A comment, with the signs around it.
+    Comment,
+    /// What begins or ends a tag: `{{`, `-%}`, `[[`; the fence of a front matter.
+    Delimiter,
+    /// A word of the language itself, `true` and `null` among them.
+    Keyword,
+    /// A function, a filter, a test, a helper, or another template or script that is called.
+    Function,
+    /// A number.
+    Number,
+    /// A sign between values: `|`, `==`, a comma, a parenthesis.
+    Operator,
+    /// A part of a value that stands behind the variable, the name of an argument, a key of YAML.
+    Property,
+    /// Who says a message.
+    Role,
+    /// A text in quotes, a value of YAML that is text.
+    String,
+    /// A variable: the first part of its path.
+    Variable,
+}
+
+impl TokenKind {
+    /// Every kind.
+    pub const ALL: [TokenKind; 10] = [
+        TokenKind::Comment,
+        TokenKind::Delimiter,
+        TokenKind::Keyword,
+        TokenKind::Function,
+        TokenKind::Number,
+        TokenKind::Operator,
+        TokenKind::Property,
+        TokenKind::Role,
+        TokenKind::String,
+        TokenKind::Variable,
+    ];
+
+    /// Its name, in lower case: `variable`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TokenKind::Comment => "comment",
+            TokenKind::Delimiter => "delimiter",
+            TokenKind::Keyword => "keyword",
+            TokenKind::Function => "function",
+            TokenKind::Number => "number",
+            TokenKind::Operator => "operator",
+            TokenKind::Property => "property",
+            TokenKind::Role => "role",
+            TokenKind::String => "string",
+            TokenKind::Variable => "variable",
+        }
+    }
+}
+
+impl Token {
+    /// A token from one byte up to another.
+    #[must_use]
+    pub fn new(start: usize, end: usize, kind: TokenKind) -> Self {
+        Token {
+            span: Span { start, end },
+            kind,
+        }
+    }
+
+    /// The token of a part of a text that begins at `by` in the whole.
+    #[must_use]
+    pub fn moved(self, by: usize) -> Self {
+        Token::new(self.span.start + by, self.span.end + by, self.kind)
+    }
+}
+
+/// Tokens as an editor needs them: in the order of the text, none over another, none empty, each in
+/// the text and at the boundaries of characters. Of two over each other the one that begins first
+/// stays, and of those the longer one.
+#[must_use]
+pub fn ordered(text: &str, mut tokens: Vec<Token>) -> Vec<Token> {
+    tokens.sort_by_key(|token| (token.span.start, std::cmp::Reverse(token.span.end)));
+    let mut end = 0;
+    tokens.retain(|token| {
+        let span = token.span;
+        let stays = span.start >= end
+            && span.start < span.end
+            && text.is_char_boundary(span.start)
+            && text.is_char_boundary(span.end);
+        if stays {
+            end = span.end;
+        }
+        stays
+    });
+    tokens
+}
+
+/// Tokens over others: what lies below shows only where nothing lies above, so that a string keeps
+/// its colour around the variable in it. Both are in order, as [`ordered`] makes them, and so is
+/// what comes out.
+///
+/// ```
+/// use quillet_core::token::{Token, TokenKind, over};
+///
+/// let string = [Token::new(0, 9, TokenKind::String)];
+/// let inside = [Token::new(3, 5, TokenKind::Variable)];
+/// assert_eq!(over(&string, &inside), [
+///     Token::new(0, 3, TokenKind::String),
+///     Token::new(3, 5, TokenKind::Variable),
+///     Token::new(5, 9, TokenKind::String),
+/// ]);
+/// ```
+#[must_use]
+pub fn over(below: &[Token], above: &[Token]) -> Vec<Token> {
+    let mut shown = Vec::with_capacity(below.len() + above.len());
+    let mut above = above.iter().copied().peekable();
+    // Where what has been shown ends.
+    let mut done = 0;
+    for token in below {
+        let mut start = token.span.start.max(done);
+        while let Some(next) = above.next_if(|next| next.span.start < token.span.end) {
+            if start < next.span.start {
+                shown.push(Token::new(start, next.span.start, token.kind));
+            }
+            shown.push(next);
+            done = next.span.end;
+            start = start.max(done);
+        }
+        if start < token.span.end {
+            shown.push(Token::new(start, token.span.end, token.kind));
+            done = token.span.end;
+        }
+    }
+    shown.extend(above);
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_written_by_its_name() {
+        for kind in TokenKind::ALL {
+            let written = serde_json::to_string(&kind).unwrap();
+            assert_eq!(written, format!("{:?}", kind.name()));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out() {
+        let of = |start, end| Token::new(start, end, TokenKind::Variable);
+        let given = vec![
+            of(4, 6),
+            of(0, 3),
+            of(2, 4),
+            of(1, 1),
+            of(3, 4),
+            of(6, 99),
+            of(0, 1),
+        ];
+        assert_eq!(
+            ordered("aé\u{e9}bcd", given),
+            [of(0, 3), of(4, 6)][..1].to_vec()
+        );
+        assert_eq!(
+            ordered("abcdef", vec![of(4, 6), of(3, 4), of(0, 3)]),
+            [of(0, 3), of(3, 4), of(4, 6)]
+        );
+    }
+
+    #[test]
+    fn what_lies_above_cuts_what_lies_below() {
+        let below = |start, end| Token::new(start, end, TokenKind::String);
+        let above = |start, end| Token::new(start, end, TokenKind::Variable);
+        let shown = over(
+            &[below(0, 4), below(6, 8), below(9, 12)],
+            &[above(1, 2), above(3, 7), above(8, 9), above(12, 14)],
+        );
+        assert_eq!(
+            shown,
+            [
+                below(0, 1),
+                above(1, 2),
+                below(2, 3),
+                above(3, 7),
+                below(7, 8),
+                above(8, 9),
+                below(9, 12),
+                above(12, 14),
+            ]
+        );
+    }
+}

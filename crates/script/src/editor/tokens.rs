@@ -1,0 +1,92 @@
+//! What editors colour in a script.
+
+use quillet_core::{Span, Token, TokenKind, token};
+
+use super::Document;
+use super::marks::{Mark, MarkKind, marks_and_tokens};
+use crate::directive::Directive;
+
+/// The tokens of a script: YAML's keys, values and comments, and over them what the engine reads in
+/// these: directives, functions, scripts, variables, roles, holes and templates, in the format that
+/// the front matter names. They are in order, none over another, at the boundaries of characters.
+///
+/// A text that YAML changed (escapes, folding) keeps the colour of YAML. Of marks and of parts of
+/// one text there are bounds; what comes behind has the colour of YAML, too.
+///
+/// ```
+/// use std::sync::Arc;
+/// use quillet_script::editor::{Document, tokens};
+/// use quillet_script::syntax::Source;
+///
+/// let text = "user: Hi {{ name }}\n$print: ok\n";
+/// let source = Source { name: "a.ai.yaml".into(), path: None, text: text.into() };
+/// let tokens = tokens(&Document::new(Arc::new(source)));
+/// let shown = tokens.iter().map(|token| (&text[token.span.start..token.span.end], token.kind.name()));
+/// assert_eq!(shown.collect::<Vec<_>>(), [
+///     ("user", "role"),
+///     ("Hi ", "string"),
+///     ("{{", "delimiter"),
+///     (" ", "string"),
+///     ("name", "variable"),
+///     (" ", "string"),
+///     ("}}", "delimiter"),
+///     ("$print", "keyword"),
+///     ("ok", "string"),
+/// ]);
+/// ```
+#[must_use]
+pub fn tokens(document: &Document) -> Vec<Token> {
+    let text = document.text();
+    let whole = Span {
+        start: 0,
+        end: text.len(),
+    };
+    let (marks, templates) = marks_and_tokens(document);
+    let mut named = Vec::with_capacity(marks.len());
+    for mark in marks {
+        add(text, &mark, &mut named);
+    }
+    let yaml = quillet_yaml::tokens(text, whole);
+    let named = token::ordered(text, named);
+    let templates = token::ordered(text, templates);
+    token::over(&token::over(&yaml, &named), &templates)
+}
+
+fn add(text: &str, mark: &Mark, found: &mut Vec<Token>) {
+    let (start, end) = (mark.span.start, mark.span.end);
+    let written = text.get(start..end).unwrap_or_default();
+    let (name, kind) = match &mark.kind {
+        MarkKind::Call(name) => match Directive::named(name) {
+            Some(_) => (name, TokenKind::Keyword),
+            None => (name, TokenKind::Function),
+        },
+        MarkKind::Function(name) | MarkKind::Script(name) => (name, TokenKind::Function),
+        MarkKind::Variable { name, .. } => (name, TokenKind::Variable),
+        MarkKind::Role(name) => (name, TokenKind::Role),
+        MarkKind::Pattern(pattern) => (pattern, TokenKind::Operator),
+        MarkKind::Hole(_) => return hole(written, start, found),
+        // Keys have that colour from YAML, expressions that of texts.
+        MarkKind::Key(_) | MarkKind::Regex => return,
+    };
+    // Where YAML changed a text, a mark is all of it: that is no place of a name.
+    let signs = written.len().saturating_sub(name.len());
+    if written.contains(name.as_str()) && signs <= MOST_SIGNS {
+        // The sign of a call is no part of its mark.
+        let is_call = matches!(mark.kind, MarkKind::Call(_));
+        let before = text.get(..start).unwrap_or_default();
+        let sign = usize::from(is_call && before.ends_with('$'));
+        found.push(Token::new(start - sign, end, kind));
+    }
+}
+
+/// Bytes that a mark may have besides its name: `$`, `ai:`, quotes.
+const MOST_SIGNS: usize = 4;
+
+/// `[[` and `]]`.
+fn hole(written: &str, start: usize, found: &mut Vec<Token>) {
+    if written.starts_with("[[") && written.ends_with("]]") && written.len() >= 4 {
+        let end = start + written.len();
+        found.push(Token::new(start, start + 2, TokenKind::Delimiter));
+        found.push(Token::new(end - 2, end, TokenKind::Delimiter));
+    }
+}

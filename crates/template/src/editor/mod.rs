@@ -1,0 +1,122 @@
+//! What an editor needs to show a template as the engine reads it: colours, and what could be
+//! written at a place.
+//!
+//! Both work on a text that is not finished. What the lexer of the format understands has its
+//! tokens; behind a fault it goes on with the next tag, up to a hundred times in a text.
+//!
+//! ```
+//! use quillet_template::editor::{self, Names};
+//! use quillet_template::{CompileLimits, TemplateFactory};
+//!
+//! let factory = TemplateFactory::standard();
+//! let jinja = factory.format("jinja").unwrap();
+//! let text = "Hi {{ name|up";
+//! let tokens = editor::tokens(&**jinja, text, &CompileLimits::default());
+//! let shown = tokens.iter().map(|token| (&text[token.span.start..token.span.end], token.kind.name()));
+//! assert_eq!(shown.collect::<Vec<_>>(), [
+//!     ("{{", "delimiter"),
+//!     ("name", "variable"),
+//!     ("|", "operator"),
+//!     ("up", "function"),
+//! ]);
+//!
+//! let names = Names { variables: &["name".into()], functions: &[] };
+//! let found = editor::completions(&**jinja, text, text.len(), &names, &CompileLimits::default());
+//! let upper = found.iter().find(|found| found.label == "upper").unwrap();
+//! assert_eq!((&*upper.detail, &text[upper.span.start..upper.span.end]), ("filter", "up"));
+//! assert!(found.iter().all(|found| found.label != "name"), "no filter");
+//! ```
+
+mod completion;
+mod scan;
+
+pub(crate) use completion::List;
+pub use completion::{Completion, Names};
+pub(crate) use scan::{MOST_FAULTS, Scan, Spot};
+
+use quillet_core::{Span, Token, TokenKind, token};
+
+use crate::{CompileLimits, TemplateFormat, structure};
+
+/// The tokens of a text in a format ([`TemplateFormat::tokens`]): in the order of the text, none
+/// over another, each in the text and at the boundaries of characters. A text larger than
+/// [`CompileLimits::source_bytes`] has none; nesting costs nothing here, so its limit does not
+/// matter.
+///
+/// ```
+/// use quillet_core::TokenKind;
+/// use quillet_template::format::go::GoFormat;
+/// use quillet_template::{CompileLimits, editor};
+///
+/// // What is broken does not hide what follows.
+/// let tokens = editor::tokens(&GoFormat::new(), "{{ ! }} {{ .name }}", &CompileLimits::default());
+/// assert!(tokens.iter().any(|token| token.kind == TokenKind::Variable));
+/// ```
+#[must_use]
+pub fn tokens(format: &dyn TemplateFormat, text: &str, limits: &CompileLimits) -> Vec<Token> {
+    if text.len() > limits.source_bytes {
+        return Vec::new();
+    }
+    token::ordered(text, format.tokens(text))
+}
+
+/// The tokens of a text whose messages begin with role lines
+/// ([`MessageSyntax::RoleLines`](crate::MessageSyntax::RoleLines)): [`tokens`], and the role of each
+/// such line.
+///
+/// ```
+/// use quillet_core::TokenKind;
+/// use quillet_template::format::jinja::JinjaFormat;
+/// use quillet_template::{CompileLimits, editor};
+///
+/// let text = "system:\nBe brief.\nuser:\n{{ question }}";
+/// let limits = CompileLimits::default();
+/// let tokens = editor::tokens_with_roles(&JinjaFormat::plain(), text, &limits);
+/// let roles = tokens.iter().filter(|token| token.kind == TokenKind::Role);
+/// let roles: Vec<_> = roles.map(|token| &text[token.span.start..token.span.end]).collect();
+/// assert_eq!(roles, ["system", "user"]);
+/// ```
+#[must_use]
+pub fn tokens_with_roles(
+    format: &dyn TemplateFormat,
+    text: &str,
+    limits: &CompileLimits,
+) -> Vec<Token> {
+    if text.len() > limits.source_bytes {
+        return Vec::new();
+    }
+    let names = structure::role_names(text, format.has_loose_role_lines());
+    let role = |name: Span| Token::new(name.start, name.end, TokenKind::Role);
+    let roles: Vec<Token> = names.into_iter().map(role).collect();
+    token::over(&tokens(format, text, limits), &roles)
+}
+
+/// Everything that could stand at a byte of a text in a format ([`TemplateFormat::completions`]);
+/// nothing in plain text, outside of the text, inside of a character, or in a text larger than
+/// [`CompileLimits::source_bytes`].
+///
+/// ```
+/// use quillet_template::format::mustache::MustacheFormat;
+/// use quillet_template::{CompileLimits, editor};
+///
+/// let variables = ["city".to_owned()];
+/// let names = editor::Names { variables: &variables, functions: &[] };
+/// let format = MustacheFormat::new();
+/// let at = |text: &str| {
+///     editor::completions(&format, text, text.len(), &names, &CompileLimits::default()).len()
+/// };
+/// assert_eq!((at("in {{"), at("in {{city}} ")), (1, 0));
+/// ```
+#[must_use]
+pub fn completions(
+    format: &dyn TemplateFormat,
+    text: &str,
+    at: usize,
+    names: &Names<'_>,
+    limits: &CompileLimits,
+) -> Vec<Completion> {
+    if text.len() > limits.source_bytes || !text.is_char_boundary(at) {
+        return Vec::new();
+    }
+    format.completions(text, at, names)
+}

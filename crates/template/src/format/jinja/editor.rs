@@ -1,0 +1,269 @@
+//! Tokens and completions for editors.
+
+use quillet_core::{Span, TokenKind};
+
+use super::lexer::{Token, survey};
+use super::syntax::Preset;
+use crate::editor::{Completion, List, MOST_FAULTS, Names, Scan, Spot};
+
+/// What begins a tag, the ends with it.
+const TAGS: &[&str] = &[
+    "if",
+    "elif",
+    "else",
+    "endif",
+    "for",
+    "endfor",
+    "set",
+    "endset",
+    "macro",
+    "endmacro",
+    "call",
+    "endcall",
+    "filter",
+    "endfilter",
+    "with",
+    "endwith",
+    "block",
+    "endblock",
+    "include",
+    "import",
+    "from",
+    "extends",
+    "raw",
+    "endraw",
+];
+
+/// What only the presets of Hugging Face have.
+const TAGS_OF_CHATS: &[&str] = &["break", "continue", "generation", "endgeneration"];
+
+/// What stands between values.
+const BETWEEN: &[&str] = &["and", "or", "not", "in", "is", "if", "else"];
+
+const VALUES: &[&str] = &["true", "false", "none", "not"];
+
+/// Names that the format has.
+#[derive(Debug)]
+pub(super) struct Words<'a> {
+    pub(super) functions: Vec<&'a str>,
+    pub(super) filters: Vec<&'a str>,
+    pub(super) tests: Vec<&'a str>,
+}
+
+/// The tokens of a text; behind a fault, those from the next tag on.
+pub(super) fn scan(text: &str, preset: Preset) -> Scan {
+    let found = survey(text, preset, MOST_FAULTS);
+    let mut scan = Scan::default();
+    let mut tag = Tag::default();
+    for (index, (token, span)) in found.tokens.iter().enumerate() {
+        let next = found.tokens.get(index + 1).map(|(token, _)| token);
+        one(text, token, *span, next, &mut tag, &mut scan);
+    }
+    if !found.is_open {
+        scan.open = None;
+    }
+    let open = scan.open.map(|open| scan.tokens[open]);
+    for span in found.comments {
+        let signed = matches!(text.as_bytes()[span.start - 1], b'-' | b'+');
+        let start = span.start - 2 - usize::from(signed);
+        let after = text.get(span.end..).unwrap_or_default();
+        let end = span.end + after.find("#}").map_or(0, |close| close + 2);
+        scan.add(start, end, TokenKind::Comment);
+    }
+    for span in found.raws {
+        raw(text, span, &mut scan);
+    }
+    scan.tokens.sort_by_key(|token| token.span.start);
+    scan.open = open.and_then(|open| scan.tokens.iter().rposition(|token| *token == open));
+    scan
+}
+
+/// What has been read of a tag.
+#[derive(Default)]
+struct Tag<'t> {
+    /// The word that a block tag begins with.
+    word: &'t str,
+    /// Whether a word has yet to come.
+    begins: bool,
+    /// How many brackets are open.
+    depth: usize,
+    last: Last,
+}
+
+/// What the token before was.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Last {
+    #[default]
+    Other,
+    Dot,
+    Pipe,
+    Is,
+    /// The word of the tag, behind which a name is declared.
+    Word,
+}
+
+fn one<'t>(
+    text: &str,
+    token: &Token<'t>,
+    span: Span,
+    next: Option<&Token<'_>>,
+    tag: &mut Tag<'t>,
+    scan: &mut Scan,
+) {
+    let (start, end) = (span.start, span.end);
+    let mut last = Last::Other;
+    match token {
+        Token::Text(_) | Token::End => {}
+        Token::PrintBegin | Token::TagBegin => {
+            scan.begin(start, end);
+            *tag = Tag {
+                begins: *token == Token::TagBegin,
+                ..Tag::default()
+            };
+        }
+        Token::PrintEnd | Token::TagEnd => {
+            // White space that the tag takes is no part of it.
+            let signed = text
+                .get(start..)
+                .is_some_and(|rest| rest.starts_with(['-', '+']));
+            scan.end(start, start + 2 + usize::from(signed));
+        }
+        Token::Str(_) => scan.add(start, end, TokenKind::String),
+        Token::Int(_) | Token::Float(_) => scan.add(start, end, TokenKind::Number),
+        Token::Operator(operator) => {
+            match *operator {
+                "(" | "[" | "{" => tag.depth += 1,
+                ")" | "]" | "}" => tag.depth = tag.depth.saturating_sub(1),
+                "." => last = Last::Dot,
+                "|" => last = Last::Pipe,
+                _ => {}
+            }
+            scan.add(start, end, TokenKind::Operator);
+        }
+        Token::Name(name) => {
+            let kind = name_kind(name, next, tag);
+            if kind == TokenKind::Keyword {
+                last = match *name {
+                    "is" => Last::Is,
+                    "not" if tag.last == Last::Is => Last::Is,
+                    _ if tag.begins => Last::Word,
+                    _ => Last::Other,
+                };
+            }
+            if tag.begins {
+                tag.word = name;
+                tag.begins = false;
+            }
+            scan.add(start, end, kind);
+        }
+    }
+    tag.last = last;
+}
+
+fn name_kind(name: &str, next: Option<&Token<'_>>, tag: &Tag<'_>) -> TokenKind {
+    let is_next = |operator: &str| matches!(next, Some(Token::Operator(next)) if *next == operator);
+    match tag.last {
+        _ if tag.begins => return TokenKind::Keyword,
+        Last::Dot if is_next("(") => return TokenKind::Function,
+        Last::Dot => return TokenKind::Property,
+        Last::Pipe => return TokenKind::Function,
+        Last::Is if name != "not" => return TokenKind::Function,
+        Last::Word if matches!(tag.word, "filter" | "macro" | "block") => {
+            return TokenKind::Function;
+        }
+        _ => {}
+    }
+    let is_keyword = match name {
+        "and" | "or" | "not" | "in" | "is" | "if" | "else" => true,
+        "true" | "false" | "none" | "True" | "False" | "None" => true,
+        "recursive" => tag.word == "for" && tag.depth == 0,
+        "import" | "as" => matches!(tag.word, "import" | "from"),
+        "ignore" | "missing" => tag.word == "include",
+        "with" | "without" | "context" => matches!(tag.word, "import" | "from" | "include"),
+        "scoped" | "required" => tag.word == "block",
+        _ => false,
+    };
+    if is_keyword {
+        TokenKind::Keyword
+    } else if is_next("(") {
+        TokenKind::Function
+    } else if is_next("=") && tag.depth > 0 {
+        TokenKind::Property
+    } else {
+        TokenKind::Variable
+    }
+}
+
+/// `{% raw %}` or its end, with white space that it takes.
+fn raw(text: &str, span: Span, scan: &mut Scan) {
+    let tag = text
+        .get(span.start..span.end)
+        .unwrap_or_default()
+        .trim_end();
+    let end = span.start + tag.len();
+    let inside = tag.trim_start_matches(['{', '%', '-', '+']);
+    let opened = span.start + tag.len() - inside.len();
+    let word = inside.trim_start();
+    let start = end - word.len();
+    let length = word
+        .find(|c: char| !c.is_alphanumeric())
+        .unwrap_or(word.len());
+    let close = word.get(length..).unwrap_or_default().trim_start();
+    scan.add(span.start, opened, TokenKind::Delimiter);
+    scan.add(start, start + length, TokenKind::Keyword);
+    scan.add(end - close.len(), end, TokenKind::Delimiter);
+}
+
+/// What could stand at a byte.
+pub(super) fn completions(
+    text: &str,
+    at: usize,
+    names: &Names<'_>,
+    preset: Preset,
+    words: &Words<'_>,
+) -> Vec<Completion> {
+    let Some(spot) = Spot::find(text, at, |text| scan(text, preset)) else {
+        return Vec::new();
+    };
+    let mut list = List::new(spot.span);
+    let is_block = spot.opening().starts_with("{%");
+    match spot.before() {
+        None if is_block => {
+            list.keywords("block", TAGS);
+            if preset.is_hugging_face() {
+                list.keywords("block", TAGS_OF_CHATS);
+            }
+        }
+        Some((TokenKind::Operator, ".")) => {}
+        Some((TokenKind::Operator, "|")) => {
+            let late: &[String] = match preset {
+                Preset::Script => names.functions,
+                _ => &[],
+            };
+            list.add(TokenKind::Function, "function", late.iter().cloned());
+            list.add(TokenKind::Function, "filter", words.filters.iter().copied());
+        }
+        Some((TokenKind::Keyword, "is")) => {
+            list.keywords("", &["not"]);
+            list.add(TokenKind::Function, "test", words.tests.iter().copied());
+        }
+        Some((TokenKind::Keyword, "not"))
+            if spot.before_that() == Some((TokenKind::Keyword, "is")) =>
+        {
+            list.add(TokenKind::Function, "test", words.tests.iter().copied());
+        }
+        Some((TokenKind::Keyword, "filter")) => {
+            list.add(TokenKind::Function, "filter", words.filters.iter().copied());
+        }
+        // A name of the author's own, or nothing.
+        Some((TokenKind::Keyword, "for" | "set" | "macro" | "block" | "raw" | "endraw")) => {}
+        Some((TokenKind::Keyword, word)) if word.starts_with("end") => {}
+        Some(_) if spot.is_after_value() => list.keywords("operator", BETWEEN),
+        _ => {
+            list.variables(names);
+            list.functions(names, &words.functions, "built-in function");
+            list.keywords("value", VALUES);
+        }
+    }
+    list.done()
+}

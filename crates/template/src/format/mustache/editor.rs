@@ -1,0 +1,108 @@
+//! Tokens and completions for editors.
+
+use quillet_core::TokenKind;
+
+use super::super::javascript::is_space;
+use super::lexer::{Kind, Lexer, Raw, Token};
+use crate::editor::{Completion, List, MOST_FAULTS, Names, Scan, Spot};
+
+/// The tokens of a text; of a tag without an end, its opening and the name.
+pub(super) fn scan(text: &str) -> Scan {
+    let (found, faults) = Lexer::new(text).survey(MOST_FAULTS);
+    let mut scan = Scan::default();
+    let mut faults = faults.iter().peekable();
+    for token in found {
+        let Token::Tag(tag) = token else {
+            continue;
+        };
+        while let Some(fault) = faults.next_if(|fault| fault.start < tag.span.start) {
+            unclosed(text, fault.start, fault.end, tag.span.start, &mut scan);
+        }
+        whole(text, &tag, &mut scan);
+    }
+    while let Some(fault) = faults.next() {
+        let end = faults.peek().map_or(text.len(), |next| next.start);
+        unclosed(text, fault.start, fault.end, end, &mut scan);
+    }
+    scan
+}
+
+fn whole(text: &str, tag: &Raw<'_>, scan: &mut Scan) {
+    let (start, end) = (tag.span.start, tag.span.end);
+    match tag.kind {
+        Kind::Comment => return scan.add(start, end, TokenKind::Comment),
+        Kind::Delimiters => return scan.add(start, end, TokenKind::Delimiter),
+        _ => {}
+    }
+    let name = tag.name_span;
+    let opening = text.get(start..name.start).unwrap_or_default();
+    scan.begin(start, start + opening.trim_end_matches(is_space).len());
+    names(tag.name, name.start, tag.kind, scan);
+    let closing = text.get(name.end..end).unwrap_or_default();
+    scan.end(end - closing.trim_start_matches(is_space).len(), end);
+}
+
+/// A path; `.` alone is the value itself.
+fn names(path: &str, start: usize, kind: Kind, scan: &mut Scan) {
+    if kind == Kind::Partial {
+        return scan.add(start, start + path.len(), TokenKind::Function);
+    }
+    if path == "." {
+        return scan.add(start, start + 1, TokenKind::Variable);
+    }
+    let mut at = start;
+    for (index, part) in path.split('.').enumerate() {
+        if index > 0 {
+            scan.add(at, at + 1, TokenKind::Operator);
+            at += 1;
+        }
+        let kind = match index {
+            0 => TokenKind::Variable,
+            _ => TokenKind::Property,
+        };
+        scan.add(at, at + part.len(), kind);
+        at += part.len();
+    }
+}
+
+/// A tag whose opening stands between two bytes, and which has no end before a third.
+fn unclosed(text: &str, start: usize, opened: usize, end: usize, scan: &mut Scan) {
+    let rest = text.get(opened..end).unwrap_or_default();
+    let kind = match rest.as_bytes().first() {
+        Some(b'!' | b'=') => {
+            scan.open = None;
+            return scan.add(start, opened, TokenKind::Delimiter);
+        }
+        Some(b'>') => Kind::Partial,
+        _ => Kind::Value,
+    };
+    let sign = usize::from(rest.starts_with(['#', '^', '/', '>', '{', '&']));
+    scan.begin(start, opened + sign);
+    let after = rest.get(sign..).unwrap_or_default();
+    let name = after.trim_start_matches(is_space);
+    let at = opened + sign + (after.len() - name.len());
+    let word = name.split(is_space).next().unwrap_or_default();
+    names(word, at, kind, scan);
+    if !name
+        .get(word.len()..)
+        .unwrap_or_default()
+        .trim_matches(is_space)
+        .is_empty()
+    {
+        // More than a name: text, most likely.
+        scan.open = None;
+    }
+}
+
+/// What could stand at a byte: the name of a variable.
+pub(super) fn completions(text: &str, at: usize, names: &Names<'_>) -> Vec<Completion> {
+    let Some(spot) = Spot::find(text, at, scan) else {
+        return Vec::new();
+    };
+    let mut list = List::new(spot.span);
+    if spot.before().is_none() && !spot.opening().ends_with('>') {
+        list.variables(names);
+        list.functions(names, &[], "");
+    }
+    list.done()
+}

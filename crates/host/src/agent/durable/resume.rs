@@ -94,6 +94,10 @@ impl AgentService {
             Step::Prepared { setup } => serde_json::from_value::<Setup>(setup.clone()).ok(),
             _ => None,
         });
+        let script = entries.iter().find_map(|entry| match &entry.step {
+            Step::Prepared { setup } => serde_json::from_value(setup.clone()).ok(),
+            _ => None,
+        });
         let stop = tokio_util::sync::CancellationToken::new();
         let book = Book::open(
             journal,
@@ -113,6 +117,7 @@ impl AgentService {
         let resumed = Resumed {
             book,
             setup,
+            script,
             epoch: claim.epoch,
         };
         let places = Places::new(place, permit);

@@ -70,8 +70,10 @@ impl Auth {
     }
 
     /// What each token may do, in the order of their numbers.
-    pub(crate) fn rights(&self) -> impl Iterator<Item = &Arc<Rights>> {
-        self.tokens.iter().map(|token| &token.owner.1)
+    pub(crate) fn rights(&self) -> impl Iterator<Item = (&Arc<Rights>, Who)> {
+        self.tokens
+            .iter()
+            .map(|token| (&token.owner.1, Who::key(token.secret.expose_secret())))
     }
 
     /// Who a client is to the agents.

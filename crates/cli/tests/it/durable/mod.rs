@@ -2,10 +2,14 @@
 //! asked.
 
 mod approvals;
+mod broken;
 mod killed;
+#[cfg(feature = "mcp")]
+mod mcp;
 #[cfg(feature = "redis")]
 mod proxy;
 mod scripts;
+mod terminal;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

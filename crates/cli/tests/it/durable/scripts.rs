@@ -267,7 +267,7 @@ $set: {templateFormat: hf, F: "?=this.prompt.messages[0].content"}"#,
     let refused = [
         (
             "files",
-            r#"$readFile("/etc/hostname")"#,
+            r#"$readFile("notes.txt")"#,
             "a durable run reads no files",
         ),
         (

@@ -90,9 +90,8 @@ impl AgentService {
             let last = head.last;
             return Err(ForkError::NoStep { at, last });
         }
-        let mut entries = all(&*journal, &run).await?;
+        let entries = all(&*journal, &run, Some(at)).await?;
         let mut admission = admission(&run, &entries)?;
-        entries.truncate(usize::try_from(at).unwrap_or(usize::MAX));
         let request_id = fork
             .request_id
             .unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());

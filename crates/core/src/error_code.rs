@@ -322,6 +322,8 @@ errors! {
     DurableNotWaiting "run.not_waiting" 409 Failure no "see what waits: `GET /v1/runs/ID` (`quillet runs show ID`)";
     /// The run has no such step.
     DurableStep "run.step" 400 Usage no "name a step that `quillet runs show ID` lists";
+    /// A script that is run again did something else than its journal says.
+    DurableDiverged "run.diverged" 500 Failure no "see what it did, `quillet runs show ID`, and what has changed since: a prompt that it calls, its models' abilities, this program; begin it anew, or fork it at a step before";
 }
 "agent/response.md#errors" {
     /// No key, or a wrong one.

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quillet_core::history::Mark;
-use quillet_core::store::Kind;
-use quillet_core::tool::Tool;
+use quillet_agent::{AgentEvent, Ending};
+use quillet_core::journal::{Decision, State as JournalState};
+use quillet_core::store::{Key, Kind};
+use quillet_core::tool::{Tool, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Message, Table, Value};
 use quillet_prompt::{Input, PromptEntry, PromptResult, PromptService, ServiceError, Snapshot};
-use quillet_tools::serve::{NotRendered, Offer, PromptArgument, PromptOffer};
+use quillet_tools::serve::{Asked, NotRendered, Offer, PromptArgument, PromptOffer};
 use serde_json::Value as Tree;
 
+use crate::agent::{AgentRequest, AgentService, Deciding, ModelSettings, Running, Who};
 use crate::definitions::{Right, Rights};
 
 /// The service's own prompts and tools. A prompt is a prompt, and also a tool: its
@@ -20,6 +23,8 @@ pub struct StoredOffer {
     service: Arc<PromptService>,
     /// Of whoever is offered it: what may not be rendered is not there.
     rights: Arc<Rights>,
+    /// Agents, and who asks them.
+    agents: Option<(Arc<AgentService>, Who)>,
 }
 
 impl StoredOffer {
@@ -29,6 +34,7 @@ impl StoredOffer {
         StoredOffer {
             service,
             rights: Arc::new(Rights::all()),
+            agents: None,
         }
     }
 
@@ -36,6 +42,75 @@ impl StoredOffer {
     #[must_use]
     pub fn with_rights(self, rights: Arc<Rights>) -> Self {
         StoredOffer { rights, ..self }
+    }
+
+    /// The same with the agents of the store, which are asked by `who`.
+    #[must_use]
+    pub fn with_agents(self, agents: Arc<AgentService>, who: Who) -> Self {
+        StoredOffer {
+            agents: Some((agents, who)),
+            ..self
+        }
+    }
+
+    /// Ids of agents.
+    async fn agent_ids(&self) -> Vec<String> {
+        let store = self.service.catalogue().store();
+        let keys = store.keys(Kind::Agent).await.unwrap_or_default();
+        let mut ids: Vec<String> = keys.iter().map(Key::id).collect();
+        ids.retain(|id| self.may(id));
+        ids.sort_unstable();
+        ids
+    }
+
+    async fn asked(&self, name: &str, arguments: &Map) -> Result<Asked, ToolError> {
+        let ids = self.agent_ids().await;
+        let id = ids.iter().find(|id| agent_name(id) == name);
+        let (Some((agents, who)), Some(id)) = (&self.agents, id) else {
+            let message = format!("there is no agent {name}");
+            return Err(ToolError::new(ToolErrorKind::Unknown, message));
+        };
+        let question = arguments.get("question").and_then(Value::as_str);
+        let Some(question) = question else {
+            let message = "question: a text is missing".to_owned();
+            return Err(ToolError::new(ToolErrorKind::Arguments, message));
+        };
+        let mut request = AgentRequest::question(question);
+        request.model = Some(ModelSettings {
+            model_id: format!("agent/{id}"),
+            ..ModelSettings::default()
+        });
+        let run = uuid::Uuid::new_v4().simple().to_string();
+        let begun = agents.begin(request, who, &run).await;
+        let running =
+            begun.map_err(|error| ToolError::new(ToolErrorKind::Remote, error.to_string()))?;
+        followed(agents, who, running).await
+    }
+
+    async fn decided(
+        &self,
+        run: &str,
+        decisions: Vec<(String, Decision)>,
+    ) -> Result<Asked, ToolError> {
+        let Some((agents, who)) = &self.agents else {
+            let message = format!("there is no run {run}");
+            return Err(ToolError::new(ToolErrorKind::Unknown, message));
+        };
+        let failed = |error: String| ToolError::new(ToolErrorKind::Remote, error);
+        for (call, decision) in decisions {
+            let deciding = Deciding {
+                call: Some(call),
+                decision,
+                by: "mcp".to_owned(),
+            };
+            let noted = agents.note(who, run, deciding).await;
+            noted.map_err(|error| failed(error.to_string()))?;
+        }
+        let running = agents.take_up(&who.run_id(run)).await;
+        match running.map_err(|error| failed(error.to_string()))? {
+            Some(running) => followed(agents, who, running).await,
+            None => waits(agents, who, run).await,
+        }
     }
 
     fn may(&self, id: &str) -> bool {
@@ -70,6 +145,32 @@ impl Offer for StoredOffer {
         let rendered = snapshot.prompts.keys().filter(|id| self.may(id));
         let rendered = rendered.filter_map(|id| self.service.tool(id, result).ok());
         stored.chain(rendered).collect()
+    }
+
+    fn agents(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
+        Box::pin(async move {
+            if self.agents.is_none() {
+                return Vec::new();
+            }
+            let ids = self.agent_ids().await;
+            ids.iter().map(|id| agent_spec(id)).collect()
+        })
+    }
+
+    fn ask<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Map,
+    ) -> BoxFuture<'a, Result<Asked, ToolError>> {
+        Box::pin(async move { self.asked(name, &arguments).await })
+    }
+
+    fn go_on<'a>(
+        &'a self,
+        run: &'a str,
+        decisions: Vec<(String, Decision)>,
+    ) -> BoxFuture<'a, Result<Asked, ToolError>> {
+        Box::pin(self.decided(run, decisions))
     }
 
     fn prompts(&self) -> Vec<PromptOffer> {
@@ -136,6 +237,72 @@ impl StoredOffer {
         };
         let table: Table = arguments.iter().map(typed).collect();
         Map::new(table)
+    }
+}
+
+/// An agent's name as a tool.
+fn agent_name(id: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    format!("agent_{}", id.chars().map(plain).collect::<String>())
+}
+
+fn agent_spec(id: &str) -> ToolSpec {
+    ToolSpec {
+        name: agent_name(id),
+        description: format!("Asks the agent {id}, which may call tools of its own."),
+        parameters: serde_json::json!({
+            "type": "object",
+            "properties": {"question": {"type": "string", "description": "What is asked."}},
+            "required": ["question"],
+        }),
+        ..ToolSpec::default()
+    }
+}
+
+/// Reads a run to its end.
+async fn followed(
+    agents: &AgentService,
+    who: &Who,
+    mut running: Running,
+) -> Result<Asked, ToolError> {
+    let run = running.id().to_owned();
+    while let Some(event) = running.next().await {
+        let AgentEvent::Ended(outcome) = event else {
+            continue;
+        };
+        drop(running);
+        return match outcome.ending {
+            Ending::ApprovalRequired => waits(agents, who, &run).await,
+            Ending::Failed(error) => {
+                Err(ToolError::new(ToolErrorKind::Remote, error.to_string()))
+            }
+            Ending::Cancelled => {
+                let message = "the run was stopped".to_owned();
+                Err(ToolError::new(ToolErrorKind::Remote, message))
+            }
+            _ => Ok(Asked::Done(outcome.text)),
+        };
+    }
+    let message = format!("another process goes on with the run {run}");
+    Err(ToolError::new(ToolErrorKind::Remote, message))
+}
+
+/// What of a run waits.
+async fn waits(agents: &AgentService, who: &Who, run: &str) -> Result<Asked, ToolError> {
+    let failed = |error: String| ToolError::new(ToolErrorKind::Remote, error);
+    let (head, _) = agents
+        .run(who, run, 0)
+        .await
+        .map_err(|error| failed(error.to_string()))?;
+    match head.standing.state {
+        JournalState::Waiting => Ok(Asked::Waits {
+            run: run.to_owned(),
+            calls: head.standing.waiting,
+        }),
+        state => Err(failed(format!(
+            "the run {run} goes on elsewhere, or is over: it is {}; see GET /v1/runs/{run}",
+            state.as_str()
+        ))),
     }
 }
 

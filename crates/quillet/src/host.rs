@@ -59,12 +59,13 @@ impl Host {
             settings.warn(&format!("{error}; serving what is known until it answers"));
         }
         let traces = Traces::open(settings).await?;
-        scripts::serve(settings, &prompts, models.clone()).await?;
+        let scripts = scripts::serve(settings, &prompts, models.clone()).await?;
         let agents = agents::service(
             settings,
             prompts.clone(),
             models.clone(),
             Vec::new(),
+            Some(scripts),
             &traces,
         );
         let agents = agents.await?;

@@ -128,6 +128,21 @@ pub enum Reach {
     Nothing,
     /// Models, tools, and what is granted.
     Granted(Grants),
+    /// Models, tools and the network, all of whose answers the host keeps: the run may be made once
+    /// more from its start with the answers that are there ([`crate::run::lane`] says which is
+    /// whose). Everything else that could be another then is fixed or refused: the clock, random
+    /// numbers, timers, files besides its scripts, processes, the environment.
+    Kept(Kept),
+}
+
+/// What a run whose calls are kept has besides them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Whether `url()` and `fetch` may connect.
+    pub net: bool,
+    /// What time it is in the run, in milliseconds since 1970. JavaScript's clock goes on by one
+    /// with each look at it.
+    pub began_ms: u64,
 }
 
 impl Reach {
@@ -137,12 +152,25 @@ impl Reach {
         matches!(self, Reach::Nothing)
     }
 
+    /// When a run began whose calls are kept.
+    #[must_use]
+    pub fn kept(&self) -> Option<Kept> {
+        match self {
+            Reach::Kept(kept) => Some(*kept),
+            Reach::Nothing | Reach::Granted(_) => None,
+        }
+    }
+
     /// The grants; none for a dry run.
     #[must_use]
     pub fn grants(&self) -> Grants {
         match self {
             Reach::Nothing => Grants::default(),
             Reach::Granted(grants) => grants.clone(),
+            Reach::Kept(kept) => Grants {
+                net: kept.net,
+                ..Grants::default()
+            },
         }
     }
 }

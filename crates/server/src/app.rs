@@ -71,7 +71,12 @@ impl App {
         let auth = Auth::new(&config);
         App {
             aliases: Aliases::default(),
-            mcp: McpDoors::new(&services.prompts, &auth, config.body_bytes),
+            mcp: McpDoors::new(
+                &services.prompts,
+                services.agents.as_ref(),
+                &auth,
+                config.body_bytes,
+            ),
             auth,
             hosts,
             browsers: Browsers::new(config.origins.clone()),

@@ -70,8 +70,10 @@ impl Auth {
     }
 
     /// What each token may do, in the order of their numbers.
-    pub(crate) fn rights(&self) -> impl Iterator<Item = &Arc<Rights>> {
-        self.tokens.iter().map(|token| &token.owner.1)
+    pub(crate) fn rights(&self) -> impl Iterator<Item = (&Arc<Rights>, Who)> {
+        self.tokens
+            .iter()
+            .map(|token| (&token.owner.1, Who::key(token.secret.expose_secret())))
     }
 
     /// The name of each token, and its rights in the words of the settings.

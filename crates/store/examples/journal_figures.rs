@@ -50,6 +50,7 @@ fn head(id: String, created_ms: u64) -> RunHead {
 
 fn asked(turn: usize) -> Step {
     Step::Asked {
+        place: None,
         turn: turn as u32,
         digest: format!("{turn:064x}"),
     }

@@ -89,6 +89,12 @@ pub trait Functions: Send + Sync {
         None
     }
 
+    /// What is to be the same when the render is made once more; `None` where the clock and chance
+    /// say it. Asked once for each.
+    fn fixed(&self) -> Option<Fixed> {
+        None
+    }
+
     /// Whether the host wants the render to end. Asked now and then while a template is evaluated,
     /// about every thousand steps.
     fn interrupted(&self) -> bool {
@@ -101,6 +107,15 @@ pub trait Functions: Send + Sync {
         name: &'a str,
         arguments: Arguments,
     ) -> BoxFuture<'a, Result<Value, CallError>>;
+}
+
+/// What a render takes from outside of its variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    /// What time it is.
+    pub now: std::time::SystemTime,
+    /// What random values are made from.
+    pub seed: u64,
 }
 
 /// No late-bound functions at all.

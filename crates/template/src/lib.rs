@@ -52,7 +52,7 @@ mod timer;
 #[path = "timer_missing.rs"]
 mod timer;
 
-pub use call::{Arguments, CallError, Functions, NoFunctions};
+pub use call::{Arguments, CallError, Fixed, Functions, NoFunctions};
 pub use error::{CompileError, ErrorKind, RenderError};
 pub use factory::TemplateFactory;
 pub use limits::{CompileLimits, Limit, Limits};

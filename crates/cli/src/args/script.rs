@@ -60,6 +60,13 @@ pub(crate) struct Run {
     /// Go on with the dialogue in the terminal.
     #[arg(short, long)]
     pub(crate) interactive: bool,
+    /// Keep what the script does step by step, so that it outlives this process: `quillet runs`.
+    #[arg(long, conflicts_with_all = ["interactive", "dry_run", "json"])]
+    pub(crate) durable: bool,
+    /// With --durable: tools that are not called before somebody has agreed, as patterns; may be
+    /// given several times.
+    #[arg(long, value_name = "PATTERN", requires = "durable")]
+    pub(crate) ask: Vec<String>,
     #[command(flatten)]
     pub(crate) chats: Chats,
     /// Where random choices start from.

@@ -4,9 +4,11 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use quillet::parts;
+use quillet::parts::traces::Traces;
+use quillet::parts::{self, agents};
 use quillet::settings::Settings;
 use quillet_host::StoredOffer;
+use quillet_host::agent::Who;
 use quillet_tools::serve::{AVAILABLE, stdio};
 
 use crate::databases::Offered;
@@ -24,8 +26,19 @@ pub(crate) async fn run(config: &Settings) -> Result<(), Failure> {
     if let Err(error) = service.load().await {
         terminal::warning(&format!("{error}; offering what is known until it answers"));
     }
+    let traces = Traces::open(config).await?;
+    let asked = agents::service(
+        config,
+        service.clone(),
+        models.clone(),
+        Vec::new(),
+        None,
+        &traces,
+    );
+    let agents = asked.await?;
     let databases = Offered::open(config, store, &service, models, false).await?;
-    let offer = Arc::new(StoredOffer::new(service.clone()));
+    let offer = StoredOffer::new(service.clone()).with_agents(agents, Who::at("terminal"));
+    let offer = Arc::new(offer);
     let watching = async {
         tokio::join!(service.watch(), databases.follow());
         std::future::pending::<Infallible>().await

@@ -216,16 +216,39 @@ fn explained(head: &RunHead) -> String {
     format!("{}: {what}", head.standing.state.as_str())
 }
 
+fn text(json: &Value) -> String {
+    json.as_str().unwrap_or_default().to_owned()
+}
+
 fn about(step: &Step) -> String {
     match step {
-        Step::Admitted { request } => request["request"]["model"]["model_id"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned(),
-        Step::Prepared { setup } => setup["system"].as_str().unwrap_or_default().to_owned(),
-        Step::Asked { turn, digest } => {
+        Step::Admitted { request } => {
+            let request = &request["request"];
+            match request["script"]["id"].as_str() {
+                Some(script) => format!("prompt/{script}"),
+                None => text(&request["model"]["model_id"]),
+            }
+        }
+        Step::Prepared { setup } => match setup["began_ms"].as_u64() {
+            Some(began) => format!(
+                "clock {}, seed {}",
+                moment(began.saturating_mul(1_000)),
+                setup["seed"]
+            ),
+            None => text(&setup["system"]),
+        },
+        Step::Read { name, text, .. } => format!("{name}, {} bytes", text.len()),
+        Step::Asked {
+            turn,
+            digest,
+            place,
+        } => {
             let digest: String = digest.chars().take(12).collect();
-            format!("question {turn}, sha256 {digest}")
+            let place = place.as_ref().map(|place| format!(" at {place}"));
+            format!(
+                "question {turn}{}, sha256 {digest}",
+                place.unwrap_or_default()
+            )
         }
         Step::Answered { turn, events } => format!("question {turn}, {} events", events.len()),
         Step::Unanswered { turn, message, .. } => format!("question {turn}: {message}"),

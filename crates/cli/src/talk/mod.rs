@@ -110,7 +110,8 @@ impl Talker {
         databases::offer(config, store, &prompts, models.clone()).await?;
         let skills = skills_of(args)?;
         let names: Vec<String> = skills.iter().map(|skill| skill.name.clone()).collect();
-        let service = agents::service(config, prompts, models.clone(), skills, &traces).await?;
+        let service =
+            agents::service(config, prompts, models.clone(), skills, None, &traces).await?;
         let builtin = offer::tools(&service, args)?;
         let skill = |name| SkillChoice {
             name,

@@ -26,7 +26,29 @@ impl Running {
             .chain(args)
             .copied()
             .collect();
-        let mut command = place.command(&args);
+        Running::of(place.command(&args), env)
+    }
+
+    /// The same, started by another program that is given the arguments behind its own.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn start_by(
+        place: &Place,
+        by: &[&str],
+        args: &[&str],
+        env: &[(&str, &str)],
+    ) -> Self {
+        let mut command = std::process::Command::new(by[0]);
+        command
+            .args(&by[1..])
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(args)
+            .current_dir(place.path())
+            .env_clear()
+            .env("HOME", place.path());
+        Running::of(command, env)
+    }
+
+    fn of(mut command: std::process::Command, env: &[(&str, &str)]) -> Self {
         command.envs(env.iter().copied());
         command
             .stdin(Stdio::null())

@@ -44,7 +44,7 @@ pub struct Claim {
 pub struct RunHead {
     /// Its id.
     pub id: Arc<str>,
-    /// What runs: `agent`.
+    /// What runs: `agent`, `script`.
     pub kind: Arc<str>,
     /// The agent, the prompt or the model.
     pub title: Arc<str>,

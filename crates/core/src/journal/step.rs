@@ -23,12 +23,28 @@ pub enum Step {
         /// Prompt, history, question and options.
         setup: Json,
     },
+    /// A script has read another script, or a file that stands beside it, and has it as it was
+    /// then.
+    Read {
+        /// The name that it was found by, and the script that named it.
+        name: String,
+        /// What it is called where it is from.
+        source: String,
+        /// Where its file is, if it has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        /// Its text; its bytes in base64 if it is no script.
+        text: String,
+    },
     /// The model is about to be asked.
     Asked {
         /// Which question of the run, from 1.
         turn: u32,
         /// SHA-256 of the request, in hexadecimal digits.
         digest: String,
+        /// Where in a script, whose questions have no order of their own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<String>,
     },
     /// It has answered whole.
     Answered {
@@ -102,6 +118,7 @@ impl Step {
         match self {
             Step::Admitted { .. } => "admitted",
             Step::Prepared { .. } => "prepared",
+            Step::Read { .. } => "read",
             Step::Asked { .. } => "asked",
             Step::Answered { .. } => "answered",
             Step::Unanswered { .. } => "unanswered",

@@ -15,6 +15,7 @@ mod prompt;
 mod question;
 mod request;
 mod running;
+mod script;
 mod service;
 mod stored;
 mod who;
@@ -29,5 +30,6 @@ pub use request::{
     KnowledgePassage, Metadata, ModelSettings, SkillChoice, ToolResult, ToolSettings, Written,
 };
 pub use running::Running;
+pub use script::ScriptRequest;
 pub use service::{AgentService, Refused};
 pub use who::Who;

@@ -17,6 +17,7 @@ use quillet_prompt::PromptService;
 use quillet_tools::{McpServers, Tools};
 
 use super::ModelSettings;
+use crate::script::ScriptService;
 
 /// The models of this process: those of its configuration, and those that requests bring.
 pub trait Models: Send + Sync + fmt::Debug {
@@ -81,6 +82,8 @@ pub struct AgentParts {
     pub tools: Arc<Tools>,
     /// Stored prompts and tools, which agents may call.
     pub prompts: Arc<PromptService>,
+    /// What runs scripts of the store; none where `None`.
+    pub scripts: Option<Arc<ScriptService>>,
     /// Skills that requests may name.
     pub skills: Vec<Definition>,
     /// MCP servers whose tools every run gets.

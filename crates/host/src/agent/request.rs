@@ -12,6 +12,8 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::ScriptRequest;
+
 /// Most tokens of an answer where the request says nothing, as in Chat Shell; the model's own limit
 /// lowers it.
 pub const DEFAULT_MAX_TOKENS: u64 = 32_768;
@@ -51,6 +53,9 @@ pub struct AgentRequest {
     pub knowledge: Option<KnowledgeContext>,
     /// Results of calls that an earlier answer asked the client to make.
     pub tool_results: Vec<ToolResult>,
+    /// The script that is run in place of an agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<ScriptRequest>,
     /// What was doubtful about the request, in words; the answer repeats it.
     pub warnings: Vec<String>,
 }
@@ -73,6 +78,7 @@ impl Default for AgentRequest {
             attachments: Vec::new(),
             knowledge: None,
             tool_results: Vec::new(),
+            script: None,
             warnings: Vec::new(),
         }
     }

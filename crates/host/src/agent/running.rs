@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::assemble;
 use super::durable::{self, Admission, Book, Setup};
 use super::prepared::Prepared;
+use super::script::{self, ScriptRequest, ScriptSetup};
 use super::service::Places;
 use super::{AgentRequest, AgentService, Who, history};
 
@@ -50,6 +51,8 @@ pub struct Running {
     places: Option<Places>,
     has_log: bool,
     durability: Durability,
+    /// Whether it is a script, which says itself what was told before.
+    is_script: bool,
     /// An event that another one came before.
     unsaid: Option<AgentEvent>,
 }
@@ -82,11 +85,17 @@ impl std::fmt::Debug for Running {
 }
 
 enum Stage {
-    Preparing(BoxFuture<'static, Result<Prepared, AgentError>>),
+    Preparing(BoxFuture<'static, Result<Ready, AgentError>>),
     Going(EventStream, Kept),
     /// The session is written; then the last event is sent.
     Keeping(BoxFuture<'static, ()>, Box<Outcome>),
     Over,
+}
+
+/// What is ready to go.
+enum Ready {
+    Agent(Box<Prepared>),
+    Script(EventStream),
 }
 
 /// What the session of a run gets at its end.
@@ -112,6 +121,17 @@ enum Question {
 }
 
 impl Kept {
+    /// A script adds to no session.
+    fn nothing(run: &str) -> Self {
+        Kept {
+            session: None,
+            run: run.to_owned(),
+            asked: Vec::new(),
+            question: Question::Known,
+            is_durable: true,
+        }
+    }
+
     async fn keep(self, service: Arc<AgentService>, outcome: &Outcome) {
         let Some(session) = self.session else { return };
         let is_there = match self.question {
@@ -144,6 +164,7 @@ impl Kept {
 pub(super) struct Resumed {
     pub(super) book: Arc<Book>,
     pub(super) setup: Option<Setup>,
+    pub(super) script: Option<ScriptSetup>,
     pub(super) epoch: u64,
 }
 
@@ -165,7 +186,7 @@ impl Running {
             ..Durability::default()
         };
         let stop = CancellationToken::new();
-        Running::at(service, admission, durability, None, stop, places)
+        Running::at(service, admission, durability, (None, None), stop, places)
     }
 
     /// A run that another process began, and this one goes on with.
@@ -182,7 +203,8 @@ impl Running {
             is_resumed: true,
             ..Durability::default()
         };
-        let mut running = Running::at(service, admission, durability, resumed.setup, stop, places);
+        let setups = (resumed.setup, resumed.script);
+        let mut running = Running::at(service, admission, durability, setups, stop, places);
         running.has_log = true;
         running
     }
@@ -191,22 +213,27 @@ impl Running {
         service: Arc<AgentService>,
         admission: Admission,
         durability: Durability,
-        setup: Option<Setup>,
+        (setup, script): (Option<Setup>, Option<ScriptSetup>),
         stop: CancellationToken,
         places: Places,
     ) -> Self {
         let id = admission.who.response_id(&admission.request_id);
         let run_id = admission.who.run_id(&admission.request_id);
-        let model = match &admission.request.model {
-            Some(settings) => Some(settings.model_id.clone()),
-            None => service.parts.models.default_model(),
+        let named = admission.request.model.as_ref();
+        let model = match (&admission.request.script, named) {
+            (Some(script), _) => Some(script.title()),
+            (None, Some(settings)) => Some(settings.model_id.clone()),
+            (None, None) => service.parts.models.default_model(),
         };
+        let is_script = admission.request.script.is_some();
         let (runs, run) = (service.parts.runs.clone(), run_id.clone());
         service.counts.active.fetch_add(1, Ordering::Relaxed);
         let beginning = Beginning {
             service: service.clone(),
             admission,
             setup,
+            script,
+            is_resumed: durability.is_resumed,
             stop: stop.clone(),
             book: durability.book.clone(),
         };
@@ -226,6 +253,7 @@ impl Running {
             places: Some(places),
             has_log: false,
             unsaid: None,
+            is_script,
             durability,
             service,
         }
@@ -316,7 +344,10 @@ impl Running {
                 }
             };
             match event {
-                Step::Prepared(prepared) => {
+                Step::Prepared(Ready::Script(events)) => {
+                    self.stage = Stage::Going(events, Kept::nothing(&self.id));
+                }
+                Step::Prepared(Ready::Agent(prepared)) => {
                     let question = self.write_question(&prepared);
                     self.provider = Some(prepared.provider);
                     self.asked_model.clone_from(&prepared.run.model_name);
@@ -401,7 +432,7 @@ impl Running {
             });
         }
         let durability = &mut self.durability;
-        if !durability.is_resumed {
+        if !durability.is_resumed || self.is_script {
             self.count(&event);
             return Some(event);
         }
@@ -476,7 +507,7 @@ impl Running {
 }
 
 enum Step {
-    Prepared(Box<Prepared>),
+    Prepared(Ready),
     Told(AgentEvent),
     Failed(Ending),
     Kept(Box<Outcome>),
@@ -486,7 +517,7 @@ enum Step {
 async fn step(stage: &mut Stage) -> Step {
     match stage {
         Stage::Preparing(preparing) => match preparing.await {
-            Ok(prepared) => Step::Prepared(Box::new(prepared)),
+            Ok(ready) => Step::Prepared(ready),
             Err(error) => Step::Failed(Ending::Failed(error)),
         },
         Stage::Going(events, _) => match events.next().await {
@@ -535,13 +566,50 @@ struct Beginning {
     service: Arc<AgentService>,
     admission: Admission,
     setup: Option<Setup>,
+    script: Option<ScriptSetup>,
+    is_resumed: bool,
     stop: CancellationToken,
     book: Arc<OnceLock<Arc<Book>>>,
 }
 
 impl Beginning {
     /// Everything that the loop needs. A durable run is written down before anything is done for it.
-    async fn prepare(self) -> Result<Prepared, AgentError> {
+    async fn prepare(mut self) -> Result<Ready, AgentError> {
+        match self.admission.request.script.take() {
+            Some(script) => Ok(Ready::Script(self.prepare_script(script).await?)),
+            None => Ok(Ready::Agent(Box::new(self.prepare_agent().await?))),
+        }
+    }
+
+    async fn prepare_script(mut self, request: ScriptRequest) -> Result<EventStream, AgentError> {
+        if self.book.get().is_none() {
+            self.admission.request.script = Some(request.clone());
+            self.open().await?;
+        }
+        let Some(book) = self.book.get() else {
+            return Err(defect());
+        };
+        let setup = match self.script.take() {
+            Some(setup) => setup,
+            None => {
+                let asked = &self.admission.request.tools.ask;
+                let setup = ScriptSetup::new(&request, asked)?;
+                let step = journal::Step::Prepared {
+                    setup: setup.written(),
+                };
+                book.write(step).await.map_err(|error| unwritten(&error))?;
+                setup
+            }
+        };
+        let begun = script::Begun {
+            book: book.clone(),
+            is_resumed: self.is_resumed,
+            stop: self.stop.clone(),
+        };
+        script::events(&self.service, &request, setup, begun)
+    }
+
+    async fn prepare_agent(self) -> Result<Prepared, AgentError> {
         let request = self.admission.request.clone();
         let is_durable = request.features.durable;
         let is_durable = is_durable.unwrap_or(self.service.options.durable);
@@ -585,10 +653,20 @@ impl Beginning {
         let who = &self.admission.who;
         let run: Arc<str> = who.run_id(&self.admission.request_id).into();
         let model = self.admission.request.model.as_ref();
+        let script = self.admission.request.script.as_ref();
+        let title = match script {
+            Some(script) => script.title(),
+            None => model.map_or_else(String::new, |model| model.model_id.clone()),
+        };
         let head = RunHead {
             id: run.clone(),
-            kind: "agent".into(),
-            title: model.map_or("", |model| model.model_id.as_str()).into(),
+            kind: if script.is_some() {
+                durable::SCRIPT
+            } else {
+                "agent"
+            }
+            .into(),
+            title: title.into(),
             scope: who.scope().into(),
             created_ms: clock::millis(),
             ..RunHead::default()

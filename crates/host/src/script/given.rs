@@ -2,7 +2,6 @@
 
 use quillet_core::chat::ChatOptions;
 use quillet_core::{Map, Message, Role, Table, Value};
-use quillet_prompt::ScriptJob;
 use quillet_script::answer::Inputs;
 use quillet_script::run::{Input, Turn};
 use quillet_script::syntax::Script;
@@ -23,17 +22,21 @@ const OWN: [&str; 7] = [
 ];
 
 /// What the script is given, and the conversation before it.
-pub(super) fn given(job: &ScriptJob, script: &Script) -> (Input, Vec<Turn>) {
-    let mut history: Vec<Turn> = job.history.iter().filter_map(turn).collect();
-    let arguments = &job.arguments;
-    let input = match &job.question {
+pub(crate) fn given(
+    arguments: &Map,
+    question: Option<&str>,
+    history: &[Message],
+    script: &Script,
+) -> (Input, Vec<Turn>) {
+    let mut history: Vec<Turn> = history.iter().filter_map(turn).collect();
+    let input = match question {
         None if arguments.is_empty() => Input::None,
         None => Input::Named(arguments.clone()),
-        Some(question) if arguments.is_empty() => Input::Single(question.as_str().into()),
+        Some(question) if arguments.is_empty() => Input::Single(question.into()),
         Some(question) => match asking(script).filter(|name| arguments.get(name).is_none()) {
             Some(name) => Input::Named(with(arguments, &name, question)),
             None => {
-                history.push(said("user", question.clone()));
+                history.push(said("user", question.to_owned()));
                 Input::Named(arguments.clone())
             }
         },
@@ -75,7 +78,7 @@ fn turn(message: &Message) -> Option<Turn> {
 }
 
 /// Parameters of models that win over those of the script.
-pub(super) fn parameters(model: Option<&str>, options: &ChatOptions) -> Map {
+pub(crate) fn parameters(model: Option<&str>, options: &ChatOptions) -> Map {
     let mut table = Table::default();
     if let Some(model) = model {
         table.insert("model".into(), model.into());

@@ -4,7 +4,7 @@
 //! sees one snapshot: scripts, prompts and tools that it names are those of the moment in
 //! which it was asked for.
 
-mod given;
+pub(crate) mod given;
 mod host;
 mod library;
 mod options;
@@ -12,7 +12,7 @@ mod reader;
 mod servers;
 mod service;
 mod tools;
-mod watch;
+pub(crate) mod watch;
 
 pub use host::{ScriptModels, ScriptTools};
 pub use options::ScriptOptions;

@@ -7,6 +7,7 @@ use futures_util::stream::{once, unfold};
 use quillet_core::{BoxFuture, ErrorCode};
 use quillet_prompt::{
     PromptService, ScriptEvent, ScriptJob, ScriptOutcome, ScriptRunner, ScriptStream, ServiceError,
+    Snapshot,
 };
 use quillet_script::host::{Models, Reach, Tools};
 use quillet_script::js::JsOptions;
@@ -42,29 +43,47 @@ impl ScriptService {
         models: Arc<dyn Models>,
         tools: Arc<dyn Tools>,
         options: ScriptOptions,
-    ) {
-        let service = ScriptService {
+    ) -> Arc<Self> {
+        let service = Arc::new(ScriptService {
             prompts: Arc::downgrade(prompts),
             models,
             tools,
             templates: Arc::new(prompts.catalogue().factory().clone()),
             libraries: Libraries::default(),
             options,
-        };
-        prompts.run_scripts_with(Arc::new(service));
+        });
+        prompts.run_scripts_with(service.clone());
+        service
     }
 
-    fn engine(&self, prompts: Arc<PromptService>, job: &ScriptJob) -> Engine {
+    /// How scripts run here.
+    pub(crate) fn options(&self) -> &ScriptOptions {
+        &self.options
+    }
+
+    /// What a script of the definitions as they are now runs with; `None` when the service ends.
+    pub(crate) fn engine_now(&self) -> Option<Engine> {
+        let prompts = self.prompts.upgrade()?;
+        let snapshot = prompts.catalogue().snapshot();
+        Some(self.engine(prompts, &snapshot, 0))
+    }
+
+    fn engine(
+        &self,
+        prompts: Arc<PromptService>,
+        snapshot: &Arc<Snapshot>,
+        depth: usize,
+    ) -> Engine {
         let tools = OfSnapshot {
             prompts,
-            snapshot: job.snapshot.clone(),
-            depth: job.depth + 1,
+            snapshot: snapshot.clone(),
+            depth: depth + 1,
             more: self.tools.clone(),
         };
         Engine {
             models: self.models.clone(),
             tools: Arc::new(tools),
-            library: self.libraries.of(&job.snapshot),
+            library: self.libraries.of(snapshot),
             templates: self.templates.clone(),
             limits: self.options.limits.clone(),
             javascript: JsOptions {
@@ -76,9 +95,10 @@ impl ScriptService {
 
     /// The run, which has not begun.
     fn start(&self, job: &ScriptJob, script: Arc<Script>) -> Option<Running> {
-        let engine = self.engine(self.prompts.upgrade()?, job);
+        let engine = self.engine(self.prompts.upgrade()?, &job.snapshot, job.depth);
         let (sender, events) = unbounded_channel();
-        let (arguments, history) = given::given(job, &script);
+        let question = job.question.as_deref();
+        let (arguments, history) = given::given(&job.arguments, question, &job.history, &script);
         let run = Job {
             script,
             arguments,

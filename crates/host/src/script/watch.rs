@@ -23,7 +23,7 @@ impl Observer for Watcher {
     }
 }
 
-fn told(event: RunEvent) -> Option<ScriptEvent> {
+pub(crate) fn told(event: RunEvent) -> Option<ScriptEvent> {
     Some(match event {
         RunEvent::Printed(line) => ScriptEvent::Printed(line),
         RunEvent::Delta {
@@ -41,7 +41,7 @@ fn told(event: RunEvent) -> Option<ScriptEvent> {
     })
 }
 
-pub(super) fn outcome(outcome: Outcome) -> ScriptOutcome {
+pub(crate) fn outcome(outcome: Outcome) -> ScriptOutcome {
     ScriptOutcome {
         value: outcome.value.unwrap_or_default(),
         usage: outcome.usage,
@@ -64,7 +64,7 @@ fn enforced(enforced: quillet_script::run::Enforced) -> Enforced {
     }
 }
 
-pub(super) fn failure(id: &str, error: ScriptError) -> ServiceError {
+pub(crate) fn failure(id: &str, error: ScriptError) -> ServiceError {
     ServiceError::Script(Box::new(ScriptFailure {
         id: id.to_owned(),
         code: error.kind.code(),

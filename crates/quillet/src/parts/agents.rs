@@ -11,6 +11,7 @@ use quillet_core::BoxFuture;
 use quillet_core::chat::{ChatModel, ModelError, ModelErrorKind, Usage};
 use quillet_core::runs::Allowance;
 use quillet_host::agent::{self, AgentOptions, AgentParts, AgentService, Connected};
+use quillet_host::script::ScriptService;
 use quillet_llm::models::{Facts, ModelConfig, Models, Vendor};
 use quillet_llm::tokens;
 use quillet_prompt::PromptService;
@@ -33,6 +34,7 @@ pub async fn service(
     prompts: Arc<PromptService>,
     models: Arc<Models>,
     more_skills: Vec<skills::Definition>,
+    scripts: Option<Arc<ScriptService>>,
     traces: &Traces,
 ) -> Result<Arc<AgentService>, Error> {
     let store = parts::store_options(settings);
@@ -56,6 +58,7 @@ pub async fn service(
         journal: Some(journal),
         tools: parts::tools(settings, prompts.variables().clone())?,
         prompts,
+        scripts,
         skills: more_skills.into_iter().chain(skills(settings)).collect(),
         mcp_servers: mcp_servers(settings)?,
         knowledge: knowledge(settings).await?,

@@ -43,13 +43,13 @@ pub async fn serve(
     settings: &Settings,
     prompts: &Arc<PromptService>,
     door: Arc<Models>,
-) -> Result<(), Error> {
+) -> Result<Arc<ScriptService>, Error> {
     let behind = Tape::of(settings)?.around(door.clone());
     let models = ScriptModels::new(door).behind(behind?);
     let tools = service_tools(settings, prompts).await?;
     let options = stored_options(settings)?;
-    ScriptService::run_for(prompts, Arc::new(models), Arc::new(tools), options);
-    Ok(())
+    let (models, tools) = (Arc::new(models), Arc::new(tools));
+    Ok(ScriptService::run_for(prompts, models, tools, options))
 }
 
 /// What scripts of a service may call besides what is in its store: tools of MCP servers and

@@ -7,8 +7,8 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use quillet_agent::{AgentError, AgentEvent, Ending, Limits, Outcome, Run, Window};
 use quillet_core::chat::{ChatModel, ChatOptions, FinishReason};
-use quillet_core::tool::ToolContext;
-use quillet_core::{Content, Message, Role, Value};
+use quillet_core::tool::{Tool, ToolAnswer, ToolContext, ToolError, ToolSpec};
+use quillet_core::{BoxFuture, Content, Map, Message, Role, Value};
 use tokio::time::timeout;
 
 use super::guard::{Guarded, Logged};
@@ -17,6 +17,7 @@ use super::protocol::{self, Call};
 use super::turn::{Ear, Said};
 use super::{Ask, CallError, CallEvent, Progress, ToolUse};
 use crate::ErrorKind;
+use crate::run::lane::{self, Lane};
 
 /// One call of a tool. A tool can be a script that asks models of its own.
 const CALL_TIME: Duration = Duration::from_secs(600);
@@ -29,7 +30,8 @@ pub(super) async fn make(
     progress: &dyn Progress,
 ) -> Result<Vec<ToolUse>, CallError> {
     let made = calls.into_iter().enumerate();
-    let made = join_all(made.map(|(at, call)| make_one(at, call, progress))).await;
+    let made = made.map(|(at, call)| lane::within(lane::child(), make_one(at, call, progress)));
+    let made = join_all(made).await;
     made.into_iter().collect()
 }
 
@@ -127,7 +129,7 @@ fn task(
     Run {
         model_name: ask.model.name.clone(),
         system,
-        tools: ask.tools.clone(),
+        tools: in_lanes(&ask.tools),
         options: options.clone(),
         counter: ask.model.counter.clone(),
         limits: Limits {
@@ -141,6 +143,57 @@ fn task(
         },
         window: window.unwrap_or_default(),
         ..Run::new(model, messages)
+    }
+}
+
+/// The tools, whose calls have a lane each: the loop makes them in tasks of their own.
+fn in_lanes(tools: &[Arc<dyn Tool>]) -> Vec<Arc<dyn Tool>> {
+    let Some(lane) = lane::child() else {
+        return tools.to_vec();
+    };
+    let inside = tools.iter().map(|tool| -> Arc<dyn Tool> {
+        Arc::new(InLane {
+            inner: tool.clone(),
+            lane: lane.clone(),
+        })
+    });
+    inside.collect()
+}
+
+/// A tool of a question whose calls are kept.
+#[derive(Debug)]
+struct InLane {
+    inner: Arc<dyn Tool>,
+    lane: Arc<Lane>,
+}
+
+impl InLane {
+    fn lane(&self, context: &ToolContext) -> Option<Arc<Lane>> {
+        lane::named(&Some(self.lane.clone()), &context.call)
+    }
+}
+
+impl Tool for InLane {
+    fn spec(&self) -> &ToolSpec {
+        self.inner.spec()
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        let called = self.inner.call(arguments, context);
+        Box::pin(lane::within(self.lane(context), called))
+    }
+
+    fn answer<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
+        let answered = self.inner.answer(arguments, context);
+        Box::pin(lane::within(self.lane(context), answered))
     }
 }
 

@@ -28,13 +28,27 @@ pub(super) struct Files {
     net: bool,
     /// Set in a dry run, which touches no file at all.
     withheld: Option<Arc<Withheld>>,
+    /// Whether the run's calls are kept, and no files with them.
+    kept: bool,
 }
+
+/// What is said of `fs` in a durable run.
+const KEPT: &str = "a durable run has no `fs`: what it read might be another when the run goes on in another process; have a tool read it";
 
 impl Files {
     /// Those of a dry run.
     pub(super) fn withheld(withheld: Arc<Withheld>) -> Self {
         Files {
             withheld: Some(withheld),
+            ..Files::default()
+        }
+    }
+
+    /// None: those of a run that is made once more.
+    pub(super) fn kept(grants: &Grants) -> Self {
+        Files {
+            net: grants.net,
+            kept: true,
             ..Files::default()
         }
     }
@@ -60,6 +74,7 @@ impl Files {
             here,
             net: grants.net,
             withheld: None,
+            kept: false,
         }
     }
 
@@ -71,6 +86,9 @@ impl Files {
         }
         if let Some(withheld) = &self.withheld {
             return left_out(call, withheld);
+        }
+        if self.kept {
+            return Err(denied(KEPT));
         }
         if self.read.is_empty() && self.write.is_empty() {
             return Err(denied(

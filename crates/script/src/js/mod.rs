@@ -34,6 +34,7 @@ mod worker;
 #[path = "worker_missing.rs"]
 mod worker;
 
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,7 +44,7 @@ use futures_util::stream::FuturesUnordered;
 use quillet_core::BoxFuture;
 
 use crate::host::Grants;
-use crate::run::Withheld;
+use crate::run::{Withheld, lane};
 use board::{Board, Inbox, Silence};
 pub use child::serve as serve_process;
 pub use error::{Code, Frame, JsError, JsErrorKind, Place};
@@ -52,7 +53,7 @@ use modules::Modules;
 use process::Process;
 pub use process::{JsPool, Program};
 use protocol::{Answer, Ask, Done, FromWorker, Request, Source, ToWorker, Work};
-pub use protocol::{Bounds, Definition, Export, ExportKind};
+pub use protocol::{Bounds, Definition, Export, ExportKind, Fixed};
 pub use python::{Python, PythonFunction, PythonResult};
 pub use runtime::{Called, Found, FunctionId, Level, ModuleId, Passed, Runtime, Target};
 pub use signature::{Parameter, Signature, signature};
@@ -356,6 +357,7 @@ impl Js {
         } = &self.options;
         let files = match withheld {
             Some(withheld) => Files::withheld(withheld.clone()),
+            None if bounds.fixed.is_some() => Files::kept(grants),
             None => Files::new(grants, roots),
         };
         Board::new(bounds.time, Modules::new(roots), files)
@@ -391,11 +393,15 @@ impl Js {
     /// Answers what a piece asks until it is over.
     async fn follow(&self, piece: &mut Piece, runtime: &dyn Runtime) -> Result<Done, JsError> {
         let mut later: Later<'_> = FuturesUnordered::new();
+        let mut turns = self.options.bounds.fixed.map(|_| Turns::default());
         loop {
             tokio::select! {
                 message = piece.next(self) => match message? {
                     FromWorker::Ask { question, ask, .. } => {
                         let answer = answer(runtime, question, ask, &later);
+                        if let (Some(turns), Answer::Later) = (&mut turns, &answer) {
+                            turns.asked.push_back(question);
+                        }
                         piece.answer(question, answer);
                     }
                     FromWorker::Log { level, line, .. } => runtime.log(level, &line),
@@ -409,7 +415,13 @@ impl Js {
                     FromWorker::Turn { .. } => {}
                 },
                 Some((question, result)) = later.next(), if !later.is_empty() => {
-                    piece.worker.send(ToWorker::Settled { question, result });
+                    let ready = match &mut turns {
+                        None => vec![(question, result)],
+                        Some(turns) => turns.came(question, result),
+                    };
+                    for (question, result) in ready {
+                        piece.worker.send(ToWorker::Settled { question, result });
+                    }
                 }
             }
         }
@@ -430,6 +442,33 @@ impl Js {
 }
 
 type Later<'a> = FuturesUnordered<BoxFuture<'a, (u64, Result<Passed, JsError>)>>;
+
+/// Promises of a run that is made once more are kept in the order in which they were given,
+/// whichever is done first: what JavaScript does next must not depend on that.
+#[derive(Default)]
+struct Turns {
+    asked: VecDeque<u64>,
+    came: HashMap<u64, Result<Passed, JsError>>,
+}
+
+impl Turns {
+    /// Takes a result; gives those whose turn it is.
+    fn came(
+        &mut self,
+        question: u64,
+        result: Result<Passed, JsError>,
+    ) -> Vec<(u64, Result<Passed, JsError>)> {
+        self.came.insert(question, result);
+        let mut ready = Vec::new();
+        while let Some(next) = self.asked.front().copied()
+            && let Some(result) = self.came.remove(&next)
+        {
+            self.asked.pop_front();
+            ready.push((next, result));
+        }
+        ready
+    }
+}
 
 /// What may cross: data that is not nested too deeply.
 fn flat(passed: Passed) -> Result<Passed, JsError> {
@@ -458,9 +497,8 @@ fn answer<'a>(runtime: &'a dyn Runtime, question: u64, ask: Ask, later: &Later<'
         Ask::Call { name, arguments } => match runtime.call(&name, arguments) {
             Called::Now(result) => Answer::Now(result.and_then(flat)),
             Called::Later(future) => {
-                later.push(Box::pin(
-                    async move { (question, future.await.and_then(flat)) },
-                ));
+                let done = async move { (question, future.await.and_then(flat)) };
+                later.push(Box::pin(lane::within(lane::child(), done)));
                 Answer::Later
             }
         },

@@ -19,6 +19,10 @@ pub struct Bounds {
     pub memory: usize,
     /// Bytes of stack. Default 512 KiB; at most 16 MiB.
     pub stack: usize,
+    /// What is to be the same when the run is made once more: then there are no timers either.
+    /// `None` by default.
+    #[serde(default)]
+    pub fixed: Option<Fixed>,
 }
 
 impl Default for Bounds {
@@ -27,8 +31,18 @@ impl Default for Bounds {
             time: Duration::from_secs(5),
             memory: 64 << 20,
             stack: 512 << 10,
+            fixed: None,
         }
     }
+}
+
+/// What JavaScript has from its machine, of a run that is made once more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fixed {
+    /// What `Math.random` starts from.
+    pub seed: u64,
+    /// What the clock says first, in milliseconds since 1970; a millisecond more with each look.
+    pub began_ms: u64,
 }
 
 /// A function from a script's text.

@@ -14,7 +14,7 @@ use super::state::State;
 use super::{Engine, Job, Outcome, Turn, Withheld};
 use crate::error::ScriptError;
 use crate::host::Grants;
-use crate::js::{Bounds, JsOptions};
+use crate::js::{Bounds, Fixed, JsOptions};
 use crate::syntax::Source;
 
 impl Engine {
@@ -51,6 +51,7 @@ impl Engine {
         source: &Source,
         grants: Grants,
         withheld: Option<Arc<Withheld>>,
+        fixed: Option<Fixed>,
     ) -> JsOptions {
         let own = source.path.as_deref().and_then(Path::parent);
         let own = own.map(|folder| {
@@ -61,6 +62,8 @@ impl Engine {
             }
         });
         let roots = own.into_iter().chain(self.javascript.roots.iter().cloned());
+        // Nobody keeps what stands in modules, and they may be others when the run is made again.
+        let roots = roots.filter(|_| fixed.is_none());
         JsOptions {
             roots: roots.collect(),
             grants,
@@ -69,6 +72,7 @@ impl Engine {
                 time: self.limits.js_time,
                 memory: self.limits.js_memory,
                 stack: self.limits.js_stack,
+                fixed,
             },
             ..self.javascript.clone()
         }

@@ -69,7 +69,9 @@ impl Instance {
             .iter()
             .find_map(|key| params.text(key, 0))
             .or_else(|| params.piped.as_ref()?.as_str());
-        let path = self.granted_path(name.unwrap_or_default(), scope, at);
+        let name = name.unwrap_or_default();
+        self.not_kept(name, scope, at)?;
+        let path = self.granted_path(name, scope, at);
         Ok(Some(Value::Bool(path.is_ok_and(|path| path.is_dir()))))
     }
 
@@ -97,6 +99,20 @@ impl Instance {
         Ok(Some(Value::from(names)))
     }
 
+    /// Refuses files of a run that is made once more when its process ends: nobody keeps what stands
+    /// in them.
+    fn not_kept(&self, name: &str, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+        if self.world.keeps.is_none() {
+            return Ok(());
+        }
+        let message = format!("a durable run reads no files besides its scripts: `{name}`");
+        let finding = scope.source.error(ErrorKind::Denied.code(), message, at);
+        let finding = finding.help(
+            "it might be another when the run goes on in another process; have a tool read it",
+        );
+        Err(ScriptError::new(ErrorKind::Denied, finding))
+    }
+
     /// A path that the script was allowed to read, links followed.
     fn granted_path(
         &self,
@@ -104,6 +120,7 @@ impl Instance {
         scope: &Scope,
         at: Span,
     ) -> Result<std::path::PathBuf, ScriptError> {
+        self.not_kept(name, scope, at)?;
         let folder = self
             .resolved
             .script

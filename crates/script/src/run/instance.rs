@@ -14,14 +14,15 @@ use super::dialogue::Dialogue;
 use super::dry::{DryTools, Withheld};
 use super::failure::limit;
 use super::kept::{self, Holder, Kept};
+use super::lane;
 use super::lock::lock;
 use super::parsed::Expressions;
 use super::scope::Scope;
 use super::state::State;
 use super::{Enforced, Engine};
 use crate::error::ScriptError;
-use crate::host::{Grants, Observer, Reach, RunEvent};
-use crate::js::{FunctionId, Js, Python};
+use crate::host::{Grants, Kept as HostKept, Observer, Reach, RunEvent};
+use crate::js::{Fixed, FunctionId, Js, Python};
 use crate::library::Resolved;
 use crate::syntax::Source;
 use crate::text::template::Templates;
@@ -41,6 +42,8 @@ pub(crate) struct World {
     pub(crate) parameters: Map,
     pub(crate) stream: bool,
     pub(crate) grants: Grants,
+    /// Of a run whose calls are kept: what is fixed in it.
+    pub(crate) keeps: Option<HostKept>,
     /// What a dry run left out; nothing where the run is not dry.
     pub(crate) withheld: Option<Arc<Withheld>>,
     /// Whether somebody goes on with the dialogue after the script.
@@ -88,13 +91,18 @@ impl World {
         if let Some(withheld) = &withheld {
             engine.tools = Arc::new(DryTools::new(engine.tools, withheld.clone()));
         }
+        let keeps = reach.kept();
+        let fixed = keeps.map(|kept| Fixed {
+            seed,
+            began_ms: kept.began_ms,
+        });
         let budget = Budget::new(engine.limits.clone());
         let granted = grants.env.iter();
         let environment = granted
             .filter_map(|name| Some((name.as_str(), Value::from(std::env::var(name).ok()?))));
         World {
             templates: Templates::new(engine.templates.clone()),
-            js: Js::new(engine.js_options(source, grants.clone(), withheld.clone())),
+            js: Js::new(engine.js_options(source, grants.clone(), withheld.clone(), fixed)),
             // A dry run only reads the heads of its functions.
             python: Python::new(grants.run || withheld.is_some(), engine.limits.js_time),
             code: Mutex::default(),
@@ -110,6 +118,7 @@ impl World {
             parameters: Map::default(),
             stream: true,
             grants,
+            keeps,
             withheld,
             talks: false,
             mark: secret_mark(),
@@ -122,6 +131,13 @@ impl World {
 
     /// The next number of the run's generator: the same for the same seed.
     pub(crate) fn random(&self) -> u64 {
+        // Which of two branches draws first is no part of a run that is made once more.
+        if self.keeps.is_some()
+            && let Some(place) = lane::next_place()
+        {
+            let seed = self.random.load(Ordering::Relaxed);
+            return mix(seed ^ lane::digest(&place));
+        }
         // SplitMix64: the step is odd, so every number comes once before any comes again.
         mix(self
             .random

@@ -24,6 +24,14 @@ impl Instance {
         code: &Text,
         scope: &Scope,
     ) -> Result<Callable, ScriptError> {
+        if self.world.keeps.is_some() {
+            let message = "a durable run has no functions in Python, which may do anything";
+            let finding = scope
+                .source
+                .error(ErrorKind::Denied.code(), message, code.span);
+            let finding = finding.help("make a tool of it, or write it in JavaScript");
+            return Err(ScriptError::new(ErrorKind::Denied, finding));
+        }
         let defined = self.world.python.define(&code.value, &scope.source.name);
         let function = defined.map_err(|error| self.js_error(error, scope, code.span))?;
         Ok(Callable::Python(Arc::new(InPython {

@@ -30,6 +30,7 @@ mod imports;
 mod instance;
 mod invoke;
 mod kept;
+pub mod lane;
 mod languages;
 mod lock;
 mod media;

@@ -12,6 +12,7 @@ use super::control::{Flow, Frame};
 use super::dialogue::{Entry, Stage};
 use super::failure::{broke, input_error, limit, refuse};
 use super::instance::Instance;
+use super::lane;
 use super::params::Params;
 use super::scope::Scope;
 use crate::answer::{InputProblem, Inputs};
@@ -308,7 +309,8 @@ impl Instance {
             // A task of its own has a stack of its own: scripts may call each other deeply.
             let task = inner.clone();
             let mut tasks = JoinSet::new();
-            tasks.spawn(async move { task.run(input).await });
+            let lane = lane::current();
+            tasks.spawn(lane::within(lane, async move { task.run(input).await }));
             let ended = tasks.join_next().await;
             let value = match ended {
                 Some(Ok(result)) => result.map_err(|error| {

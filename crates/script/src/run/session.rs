@@ -8,6 +8,7 @@ use super::asking::Asker;
 use super::control::Frame;
 use super::dialogue::Entry;
 use super::instance::Instance;
+use super::lane;
 use super::scope::Scope;
 use super::{Engine, Job, Outcome};
 use crate::error::{ErrorKind, ScriptError};
@@ -36,6 +37,15 @@ impl Engine {
     }
 
     pub(super) async fn begin(
+        &self,
+        job: Job,
+        talks: bool,
+    ) -> Result<(Session, Outcome), ScriptError> {
+        let lane = job.reach.kept().map(|_| lane::root());
+        lane::within(lane, self.begin_in_lane(job, talks)).await
+    }
+
+    async fn begin_in_lane(
         &self,
         job: Job,
         talks: bool,

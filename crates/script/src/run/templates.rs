@@ -1,12 +1,14 @@
 //! Templates of a script: what they see of it, and the functions that they call.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use quillet_core::{BoxFuture, Map, Span, Table, Value};
-use quillet_template::{Arguments, CallError, Functions};
+use quillet_template::{Arguments, CallError, Fixed, Functions};
 
 use super::dialogue::{self, Entry};
 use super::instance::Instance;
+use super::lane::{self, Lane};
 use super::scope::Scope;
 use super::state::Callable;
 use crate::error::{ErrorKind, ScriptError};
@@ -22,6 +24,8 @@ pub(crate) struct TemplateFunctions {
     scope: Scope,
     at: Span,
     names: Vec<Arc<str>>,
+    /// The lane of the render, where calls are kept.
+    lane: Option<Arc<Lane>>,
 }
 
 impl TemplateFunctions {
@@ -37,6 +41,7 @@ impl TemplateFunctions {
             scope,
             at,
             names,
+            lane: lane::current(),
         }
     }
 
@@ -52,6 +57,15 @@ impl Functions for TemplateFunctions {
 
     fn names(&self) -> Vec<&str> {
         self.names.iter().map(|name| &**name).collect()
+    }
+
+    fn fixed(&self) -> Option<Fixed> {
+        let world = &self.instance.world;
+        let began = Duration::from_millis(world.keeps?.began_ms);
+        Some(Fixed {
+            now: SystemTime::UNIX_EPOCH + began,
+            seed: world.random(),
+        })
     }
 
     fn call<'a>(
@@ -70,11 +84,15 @@ impl Functions for TemplateFunctions {
             if !arguments.named.is_empty() {
                 given.push(Some(Value::Map(arguments.named)));
             }
+            // Calls of one template go on side by side.
+            let lane = self.lane.as_ref().and_then(|_| {
+                let name = format!("{name}{given:?}");
+                lane::named(&self.lane, &name)
+            });
             let called = self
                 .instance
-                .call_function(&callable, given, &self.scope, self.at)
-                .await;
-            match called {
+                .call_function(&callable, given, &self.scope, self.at);
+            match lane::within(lane, called).await {
                 Ok((value, _)) => Ok(value.unwrap_or_default()),
                 Err(error) => Err(CallError::new(error.message())),
             }

@@ -9,7 +9,8 @@ use quick_cache::{Weighter, sync::Cache};
 use quillet_core::{BoxFuture, Diagnostic, Map, Span, Token, Value, nearest};
 use quillet_template::format::jinja::JinjaFormat;
 use quillet_template::{
-    Arguments, CallError, CompileError, CompileLimits, CompileOptions, Functions, Limits, Missing,
+    Arguments, CallError, CompileError, CompileLimits, CompileOptions, Fixed, Functions, Limits,
+    Missing,
     References, Render, RenderError, Source, Template, TemplateFactory, render,
 };
 
@@ -480,6 +481,10 @@ impl Functions for WithOwn<'_> {
 
     fn parameters(&self, name: &str) -> Option<Vec<String>> {
         self.0.parameters(name)
+    }
+
+    fn fixed(&self) -> Option<Fixed> {
+        self.0.fixed()
     }
 
     fn call<'a>(

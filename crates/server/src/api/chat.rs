@@ -49,6 +49,12 @@ pub(crate) struct ChatBody {
     stream: Option<bool>,
     /// Whether the answer tells what the prompt was made of; `?explain=true` says the same.
     explain: Option<bool>,
+    /// What is switched on.
+    #[serde(default)]
+    features: ChatFeatures,
+    /// Of a durable run: patterns of tools that are not called before somebody has agreed.
+    #[serde(default)]
+    ask: Vec<String>,
     /// The conversation that this is part of, for labels in shares by `session`; those by `user`
     /// take OpenAI's `user`.
     session: Option<String>,
@@ -100,6 +106,14 @@ pub(crate) async fn chat_prompt(
     ))
 }
 
+/// Switches of a request to a prompt.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+pub(crate) struct ChatFeatures {
+    /// Whether a script's run outlives its process; the configured choice where absent.
+    durable: Option<bool>,
+}
+
 impl ChatBody {
     fn input<'a>(&'a self, variables: &'a Map, request_id: &'a str) -> Input<'a> {
         let user = self.options.extra.get("user");
@@ -120,11 +134,20 @@ async fn answer(
     body: ChatBody,
 ) -> Result<Response, ApiError> {
     let is_streamed = body.stream == Some(true);
-    if let Some(job) = script(call, &snapshot, &id, &body).await? {
-        return super::script::answer(call, job).await;
-    }
     let made_of = MadeOf::default();
-    let asking = ask(call, snapshot, id, body, made_of.clone());
+    let asking = match script(call, &snapshot, &id, &body).await? {
+        Some(job) => match super::script::durably(call, &job, body.features.durable, &body.ask)? {
+            Some(asking) => asking,
+            None => return super::script::answer(call, job).await,
+        },
+        None if body.features.durable == Some(true) || !body.ask.is_empty() => {
+            let message = format!(
+                "features.durable: {id:?} is no script, and only runs of agents and of scripts outlive their process"
+            );
+            return Err(problem(ErrorCode::InvalidValue, message).about("features"));
+        }
+        None => ask(call, snapshot, id, body, made_of.clone()),
+    };
     if is_streamed {
         let told = Told {
             chunks: Chunks::default(),

@@ -125,9 +125,9 @@ pub(crate) struct Listed {
 pub(crate) struct RunInfo {
     /// The id of its answer.
     id: String,
-    /// What runs: `agent`.
+    /// What runs: `agent`, `script`.
     kind: String,
-    /// The agent, or the model.
+    /// The agent, the model, or the script.
     title: String,
     /// When it was accepted, in milliseconds since 1970.
     created_ms: u64,

@@ -6,6 +6,7 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, FinishReason, Reply};
 use quillet_core::{BoxFuture, Diagnostic, ErrorCode, Value};
+use quillet_host::agent::ScriptRequest;
 use quillet_prompt::{Enforced, ScriptEvent, ScriptJob, ScriptOutcome, ScriptStream};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -77,6 +78,28 @@ pub(crate) fn check(job: &ScriptJob) -> Result<(), ApiError> {
         return refuse("tools", why);
     }
     Ok(())
+}
+
+/// The run of a script that outlives its process, where that is asked for: in the words of a model,
+/// with the calls that wait for somebody.
+pub(crate) fn durably(
+    call: &Call,
+    job: &ScriptJob,
+    wanted: Option<bool>,
+    ask: &[String],
+) -> Result<Option<Asking>, ApiError> {
+    let configured = call.app.agents.as_ref();
+    let configured = configured.is_some_and(|agents| agents.options().durable);
+    if !wanted.unwrap_or(configured) && ask.is_empty() {
+        return Ok(None);
+    }
+    check(job)?;
+    let agents = super::response::agents(call)?;
+    let mut request = ScriptRequest::of_job(job);
+    request.ask = ask.to_vec();
+    let (who, id) = (call.who(), call.exchange.name(None));
+    let begun = super::openai::agent::begin(agents, request.into_request(), who, id);
+    Ok(Some(begun))
 }
 
 /// Runs a script for a request.

@@ -118,6 +118,7 @@ impl AgentSetup {
             sessions: self.sessions,
             runs: self.runs,
             journal: None,
+            scripts: None,
             tools: Arc::new(Tools::new(self.tools).unwrap()),
             prompts: service.clone(),
             skills: self.skills,

@@ -113,6 +113,15 @@ pub(crate) fn lost(run: &str) -> StoreError {
     StoreError::new(StoreErrorKind::Conflict, message)
 }
 
+/// A step that is there and says nothing.
+pub(crate) fn unreadable(run: &str, number: u64, error: &serde_json::Error) -> StoreError {
+    let message = format!(
+        "run id {run:?}: step {number} cannot be read: {error}; a later version of this program \
+         has written it, or somebody else: go on with that version, or fork the run at a step before"
+    );
+    StoreError::new(StoreErrorKind::Corrupt, message)
+}
+
 /// What still goes on is not forgotten.
 pub(crate) fn not_ended(run: &str) -> StoreError {
     let message = format!("run id {run:?}: the run has not ended, cancel it first");

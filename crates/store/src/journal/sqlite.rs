@@ -14,7 +14,9 @@ use quillet_core::{BoxFuture, clock};
 use rusqlite::types::{ToSql, Type};
 use rusqlite::{Connection, Error, OptionalExtension, Row, params, params_from_iter};
 
-use super::{JournalOptions, exists, head_text, lost, may_interject, millis, not_ended};
+use super::{
+    JournalOptions, exists, head_text, lost, may_interject, millis, not_ended, unreadable,
+};
 use crate::ids;
 use crate::sqlite::{Database, Part};
 
@@ -50,6 +52,19 @@ static PART: Part = Part {
             step TEXT NOT NULL,
             PRIMARY KEY (run, number)) STRICT, WITHOUT ROWID;"],
 };
+
+/// Longest lease, in milliseconds. A claim that ends later than this from now was made by another
+/// clock: that of the machine was set back since, and nobody is to wait for that.
+const LONGEST_LEASE_MS: u64 = 3_600_000;
+
+fn lease_ms(lease: Duration) -> u64 {
+    millis(lease).min(LONGEST_LEASE_MS)
+}
+
+/// Where no claim can end.
+fn beyond(now: u64) -> u64 {
+    now.saturating_add(LONGEST_LEASE_MS)
+}
 
 /// The columns of a head.
 const HEAD: &str = "SELECT head, updated_ms, last, state, waiting FROM runs";
@@ -121,7 +136,7 @@ impl SqliteJournal {
                 (id, scope, head, created_ms, updated_ms, last, epoch, state, waiting, free_ms)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, 'running', '[]', ?7)
                 ON CONFLICT (id) DO NOTHING";
-            let free = now.saturating_add(millis(lease));
+            let free = now.saturating_add(lease_ms(lease));
             let new = params![id, scope, head, created, now, texts.len(), free];
             if file.execute(put, new)? == 0 {
                 return Err(exists(&id).into());
@@ -137,15 +152,16 @@ impl SqliteJournal {
         let work = move |file: &Connection| {
             let now = clock::millis();
             let take = "UPDATE runs SET epoch = epoch + 1, state = 'running', free_ms = ?2
-                        WHERE id = ?3 AND free_ms <= ?1 RETURNING epoch, last";
+                        WHERE id = ?3 AND (free_ms <= ?1 OR free_ms > ?4)
+                        RETURNING epoch, last";
             let claim = |row: &Row<'_>| {
                 Ok(Claim {
                     epoch: row.get(0)?,
                     last: row.get(1)?,
                 })
             };
-            let free = now.saturating_add(millis(lease));
-            file.query_row(take, params![now, free, id], claim)
+            let free = now.saturating_add(lease_ms(lease));
+            file.query_row(take, params![now, free, id, beyond(now)], claim)
                 .optional()
         };
         self.file.change(work).await
@@ -154,7 +170,7 @@ impl SqliteJournal {
     async fn hold(&self, run: &str, epoch: u64, lease: Duration) -> Result<bool, StoreError> {
         let id = ids::checked("run", run)?.to_owned();
         let work = move |file: &Connection| {
-            let free = clock::millis().saturating_add(millis(lease));
+            let free = clock::millis().saturating_add(lease_ms(lease));
             let put = "UPDATE runs SET free_ms = ?3
                        WHERE id = ?1 AND epoch = ?2 AND state = 'running'";
             file.execute(put, params![id, signed(epoch), free])
@@ -214,10 +230,20 @@ impl SqliteJournal {
                 "SELECT steps.number, at_ms, step FROM steps JOIN runs ON run = runs.number
                  WHERE {KEPT} AND id = ?2 AND steps.number > ?3 ORDER BY steps.number LIMIT ?4"
             ))?;
-            let rows = steps.query_map(params![horizon, id, after, most], entry)?;
+            let text = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            let rows = steps.query_map(params![horizon, id, after, most], text)?;
             rows.collect()
         };
-        self.file.run(work).await
+        let texts: Vec<(u64, u64, String)> = self.file.run(work).await?;
+        let steps = texts.into_iter().map(|(number, at_ms, text)| {
+            let step = serde_json::from_str(&text);
+            Ok(Entry {
+                number,
+                at_ms,
+                step: step.map_err(|error| unreadable(run, number, &error))?,
+            })
+        });
+        steps.collect()
     }
 
     async fn heads(&self, filter: &RunFilter) -> Result<Vec<RunHead>, StoreError> {
@@ -255,9 +281,11 @@ impl SqliteJournal {
 
     async fn free(&self, most: usize) -> Result<Vec<Arc<str>>, StoreError> {
         let work = move |file: &mut Connection| {
-            let free = "SELECT id FROM runs WHERE free_ms <= ?1 ORDER BY free_ms, id LIMIT ?2";
+            let now = clock::millis();
+            let free = "SELECT id FROM runs WHERE free_ms <= ?1 OR free_ms > ?3
+                        ORDER BY free_ms, id LIMIT ?2";
             let mut free = file.prepare(free)?;
-            let rows = free.query_map(params![clock::millis(), limit(most)], |row| row.get(0))?;
+            let rows = free.query_map(params![now, limit(most), beyond(now)], |row| row.get(0))?;
             rows.collect()
         };
         self.file.run(work).await
@@ -329,14 +357,6 @@ fn add(
         put.execute(params![run, last, now, text])?;
     }
     Ok(last)
-}
-
-fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    Ok(Entry {
-        number: row.get(0)?,
-        at_ms: row.get(1)?,
-        step: read(row, 2)?,
-    })
 }
 
 fn head(row: &Row<'_>) -> rusqlite::Result<RunHead> {

@@ -176,14 +176,22 @@ impl<'a> Pass<'a> {
     /// then on, in every pass and entry.
     #[must_use]
     pub fn now(&self) -> SystemTime {
-        *self.clock.now.get_or_init(host::time_of_day)
+        let now = || match self.functions.fixed() {
+            Some(fixed) => fixed.now,
+            None => host::time_of_day(),
+        };
+        *self.clock.now.get_or_init(now)
     }
 
     /// What random values are made from: the same in every pass of one entry,
     /// another in each entry of each render.
     #[must_use]
     pub fn seed(&self) -> u64 {
-        *self.seed.get_or_init(|| host::random()[0])
+        let seed = || match self.functions.fixed() {
+            Some(fixed) => fixed.seed,
+            None => host::random()[0],
+        };
+        *self.seed.get_or_init(seed)
     }
 
     /// Whether a late-bound function of that name exists.

@@ -16,7 +16,8 @@ use std::sync::Arc;
 use http_body_util::combinators::BoxBody;
 use hyper::Response;
 use hyper::body::Bytes;
-use quillet_core::tool::Tool;
+use quillet_core::journal::{Decision, Waiting};
+use quillet_core::tool::{Tool, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Message};
 
 pub use door::{AVAILABLE, HttpDoor, stdio};
@@ -35,6 +36,39 @@ pub trait Offer: Send + Sync + fmt::Debug + 'static {
     /// The tools, in a stable order.
     fn tools(&self) -> Vec<Arc<dyn Tool>>;
 
+    /// Agents, as tools whose calls may wait for somebody; none where nothing else is said.
+    fn agents(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    /// Asks an agent.
+    ///
+    /// # Errors
+    /// What the client reads of it.
+    fn ask<'a>(
+        &'a self,
+        name: &'a str,
+        _arguments: Map,
+    ) -> BoxFuture<'a, Result<Asked, ToolError>> {
+        let message = format!("there is no agent {name}");
+        let error = ToolError::new(ToolErrorKind::Unknown, message);
+        Box::pin(std::future::ready(Err(error)))
+    }
+
+    /// Decides about calls of a run that waits, by their ids, and goes on with it.
+    ///
+    /// # Errors
+    /// What the client reads of it.
+    fn go_on<'a>(
+        &'a self,
+        run: &'a str,
+        _decisions: Vec<(String, Decision)>,
+    ) -> BoxFuture<'a, Result<Asked, ToolError>> {
+        let message = format!("there is no run {run}");
+        let error = ToolError::new(ToolErrorKind::Unknown, message);
+        Box::pin(std::future::ready(Err(error)))
+    }
+
     /// The prompts, in a stable order.
     fn prompts(&self) -> Vec<PromptOffer>;
 
@@ -47,6 +81,20 @@ pub trait Offer: Send + Sync + fmt::Debug + 'static {
         name: &'a str,
         arguments: Map,
     ) -> BoxFuture<'a, Result<Vec<Message>, NotRendered>>;
+}
+
+/// What came of asking an agent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// Its answer.
+    Done(String),
+    /// Calls wait for somebody to decide.
+    Waits {
+        /// The run's id.
+        run: String,
+        /// The calls.
+        calls: Vec<Waiting>,
+    },
 }
 
 /// A prompt, for lists.

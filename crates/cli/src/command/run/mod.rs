@@ -1,6 +1,7 @@
 //! `quillet run`: a script, its arguments, its result. A prompt goes to its model ([`prompt`]).
 
 mod arguments;
+mod durable;
 mod history;
 mod interactive;
 mod outcome;
@@ -26,6 +27,9 @@ use crate::scripts::{self, Asked};
 use crate::terminal;
 
 pub(crate) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
+    if args.durable {
+        return durable::run(args, config).await;
+    }
     if let Some(name) = prompt::named(args, config).await? {
         return prompt::run(args, name, config).await;
     }

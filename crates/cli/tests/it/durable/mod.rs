@@ -2,7 +2,14 @@
 //! asked.
 
 mod approvals;
+mod broken;
 mod killed;
+#[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(feature = "redis")]
+mod proxy;
+mod scripts;
+mod terminal;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -172,6 +179,22 @@ impl World {
         }
     }
 
+    /// With a stored script in the agent's place, whose model answers so.
+    fn of_script(journal: &str, more: &str, script: &str, answer: fn(&Asked) -> Turn) -> Self {
+        let mut world = World::with(journal, more, "");
+        world.place = world.place.with(&[("s/prompts/clerk.ai.yaml", script)]);
+        world.provider = FakeProvider::start(Script::function(answer));
+        world
+    }
+
+    /// A server with a journal at another address.
+    fn server_at(&self, journal: &str) -> Running {
+        let around = reach(&self.provider);
+        let mut env = borrowed(&around);
+        env.push(("QUILLET_JOURNAL", journal));
+        Running::start_with(&self.place, &["--store", "dir:s"], &env)
+    }
+
     fn server(&self) -> Running {
         let around = reach(&self.provider);
         Running::start_with(&self.place, &["--store", "dir:s"], &borrowed(&around))
@@ -212,6 +235,20 @@ fn ask(server: &Running, id: &str) {
     let read = stream.read(&mut first).unwrap();
     let first = String::from_utf8_lossy(&first[..read]).into_owned();
     assert!(first.starts_with("HTTP/1.1 200"), "{first}");
+}
+
+/// Begins the script. Its reader stays as long as the stream does.
+fn ask_script(server: &Running, id: &str, body: &Value) -> TcpStream {
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    write!(
+        stream,
+        "POST /api/chat/prompts/clerk HTTP/1.1\r\nhost: {}\r\nx-request-id: {id}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        server.address,
+        body.len()
+    )
+    .unwrap();
+    stream
 }
 
 /// Looks until the run is as it should be.

@@ -12,6 +12,7 @@ use quillet_core::journal::{
 };
 use quillet_core::store::{StoreError, StoreErrorKind};
 use quillet_core::tool::Repeat;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -35,7 +36,55 @@ pub(in crate::agent) struct Book {
     lost: Arc<AtomicBool>,
     /// Whether this process has given the run back, which nobody takes for a loss.
     given_back: Arc<AtomicBool>,
+    /// What a script does at this moment.
+    doing: Mutex<Doing>,
+    /// Rung when that changes.
+    pub(in crate::agent) changed: Notify,
     _renewing: AbortOnDropHandle<()>,
+}
+
+/// What a script does at this moment.
+#[derive(Default)]
+struct Doing {
+    /// Calls and questions on their way.
+    busy: usize,
+    /// Calls that wait for people.
+    waiting: Vec<Kept>,
+    /// Steps to be written along with the next.
+    later: Vec<Step>,
+    /// Whether it has stopped, so that nothing more is begun.
+    has_stopped: bool,
+    /// How it went another way than before.
+    diverged: Option<String>,
+}
+
+/// A call of a script that waits for somebody.
+#[derive(Clone, Debug)]
+pub(in crate::agent) struct Kept {
+    pub(in crate::agent) call: String,
+    pub(in crate::agent) tool: String,
+    pub(in crate::agent) arguments: serde_json::Map<String, serde_json::Value>,
+    pub(in crate::agent) why: &'static str,
+}
+
+/// Something of a script that is on its way, until it is dropped.
+pub(in crate::agent) struct Busy(Arc<Book>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.doing().busy -= 1;
+        self.0.changed.notify_one();
+    }
+}
+
+/// What is known of a question of a script.
+pub(in crate::agent) enum Replayed {
+    /// Nothing: its number.
+    New(u32),
+    /// Its number, and its answer if it has one.
+    Known(u32, Option<Answer>),
+    /// Something else was asked at its place.
+    Diverged,
 }
 
 impl fmt::Debug for Book {
@@ -51,11 +100,25 @@ struct Known {
     /// Questions of this process so far.
     asked: u32,
     calls: HashMap<Arc<str>, Call>,
+    /// Questions of a script by their places: number and digest.
+    places: HashMap<String, (u32, String)>,
+    /// What a script has read, by name.
+    reads: HashMap<String, Read>,
 }
+
+/// Something that a script has read.
+#[derive(Clone)]
+pub(in crate::agent) struct Read {
+    pub(in crate::agent) source: String,
+    pub(in crate::agent) path: Option<String>,
+    pub(in crate::agent) text: String,
+}
+
+type Arguments = serde_json::Map<String, serde_json::Value>;
 
 /// What became of a question.
 #[derive(Clone)]
-pub(super) enum Answer {
+pub(in crate::agent) enum Answer {
     /// It was answered.
     Whole(Vec<ChatEvent>),
     /// It was not.
@@ -64,13 +127,15 @@ pub(super) enum Answer {
 
 /// What is known of a call.
 #[derive(Clone, Default)]
-pub(super) struct Call {
+pub(in crate::agent) struct Call {
     /// How it was made, if it was.
-    pub(super) made: Option<Repeat>,
+    pub(in crate::agent) made: Option<Repeat>,
+    /// What was called, and with which arguments; those of a person are not the script's.
+    pub(in crate::agent) called: Option<(Arc<str>, Option<Arguments>)>,
     /// What came of it.
-    pub(super) result: Option<Result<Made, Failed>>,
+    pub(in crate::agent) result: Option<Result<Made, Failed>>,
     /// What was decided since it was made last.
-    pub(super) decision: Option<Decision>,
+    pub(in crate::agent) decision: Option<Decision>,
 }
 
 impl Book {
@@ -105,6 +170,8 @@ impl Book {
             last: tokio::sync::Mutex::new(claim.last),
             lost,
             given_back,
+            doing: Mutex::default(),
+            changed: Notify::new(),
             _renewing: AbortOnDropHandle::new(tokio::spawn(renewing)),
         })
     }
@@ -122,7 +189,7 @@ impl Book {
     }
 
     /// What is known of a call.
-    pub(super) fn call(&self, id: &str) -> Call {
+    pub(in crate::agent) fn call(&self, id: &str) -> Call {
         self.known().calls.get(id).cloned().unwrap_or_default()
     }
 
@@ -135,8 +202,94 @@ impl Book {
             .is_some_and(|call| call.result.is_some())
     }
 
+    fn doing(&self) -> MutexGuard<'_, Doing> {
+        self.doing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts something of a script as on its way; `None` if the script has stopped.
+    pub(in crate::agent) fn enter(self: &Arc<Self>) -> Option<Busy> {
+        let mut doing = self.doing();
+        if doing.has_stopped {
+            return None;
+        }
+        doing.busy += 1;
+        drop(doing);
+        Some(Busy(self.clone()))
+    }
+
+    /// What is known of the question at a place.
+    pub(in crate::agent) fn question(&self, place: &str, digest: &str) -> Replayed {
+        let mut known = self.known();
+        let Some((turn, before)) = known.places.get(place).cloned() else {
+            known.asked += 1;
+            return Replayed::New(known.asked);
+        };
+        if before == digest {
+            return Replayed::Known(turn, known.answers.remove(&turn));
+        }
+        drop(known);
+        self.diverge(format!(
+            "question {turn} is another than before: its messages have changed"
+        ));
+        Replayed::Diverged
+    }
+
+    /// The script goes another way than before: nothing more of it is done.
+    pub(in crate::agent) fn diverge(&self, how: String) {
+        let mut doing = self.doing();
+        doing.has_stopped = true;
+        doing.diverged.get_or_insert(how);
+        drop(doing);
+        self.changed.notify_one();
+    }
+
+    /// How the script went another way, if it has.
+    pub(in crate::agent) fn diverged(&self) -> Option<String> {
+        self.doing().diverged.clone()
+    }
+
+    /// A call waits for somebody.
+    pub(in crate::agent) fn wait(&self, call: Kept) {
+        let mut doing = self.doing();
+        if doing.waiting.iter().all(|other| other.call != call.call) {
+            doing.waiting.push(call);
+        }
+        drop(doing);
+        self.changed.notify_one();
+    }
+
+    /// Whether calls wait, and nothing else is on its way.
+    pub(in crate::agent) fn is_waiting(&self) -> bool {
+        let doing = self.doing();
+        doing.busy == 0 && !doing.waiting.is_empty()
+    }
+
+    /// The calls that wait, if nothing else is on its way: then nothing more of the script is begun.
+    pub(in crate::agent) fn stop_to_wait(&self) -> Option<Vec<Kept>> {
+        let mut doing = self.doing();
+        if doing.busy > 0 || doing.waiting.is_empty() {
+            return None;
+        }
+        doing.has_stopped = true;
+        Some(std::mem::take(&mut doing.waiting))
+    }
+
+    /// Has a step written along with the next, by somebody who cannot wait for it.
+    pub(in crate::agent) fn later(&self, step: Step) {
+        let mut doing = self.doing();
+        // What ends since the run has stopped is asked anew by whoever goes on with it.
+        if !doing.has_stopped {
+            doing.later.push(step);
+        }
+    }
+
+    /// Something that the script has read before.
+    pub(in crate::agent) fn read_before(&self, name: &str) -> Option<Read> {
+        self.known().reads.get(name).cloned()
+    }
+
     /// From here on the world is asked.
-    pub(super) fn go_live(&self) {
+    pub(in crate::agent) fn go_live(&self) {
         self.live.store(true, Ordering::Release);
     }
 
@@ -177,7 +330,10 @@ impl Book {
         if standing.state != State::Running {
             self.given_back.store(true, Ordering::Release);
         }
-        let steps = [step];
+        // The step itself comes last: what others wait for is there with it, or not at all.
+        let mut steps = std::mem::take(&mut self.doing().later);
+        steps.push(step);
+        let count = steps.len() as u64;
         loop {
             let written = self
                 .journal
@@ -198,15 +354,17 @@ impl Book {
             }
             sleep(PAUSE).await;
             if let Ok(Some(head)) = self.journal.head(&self.run).await
-                && head.last > *last
+                && head.last >= *last + count
             {
                 *last = head.last;
                 break;
             }
         }
         drop(last);
-        let [step] = steps;
-        self.known().read(step);
+        let mut known = self.known();
+        for step in steps {
+            known.read(step);
+        }
         Ok(())
     }
 }
@@ -228,8 +386,37 @@ impl Known {
             } => {
                 self.answers.insert(turn, Answer::Failed(kind, message));
             }
-            Step::Called { call, repeat, .. } => {
+            Step::Read {
+                name,
+                source,
+                path,
+                text,
+            } => {
+                self.reads.insert(name, Read { source, path, text });
+            }
+            Step::Asked {
+                turn,
+                digest,
+                place: Some(place),
+            } => {
+                self.asked = self.asked.max(turn);
+                self.places.insert(place, (turn, digest));
+            }
+            Step::Called {
+                call,
+                repeat,
+                tool,
+                arguments,
+            } => {
                 let known = self.calls.entry(call).or_default();
+                let is_edited = matches!(
+                    known.decision,
+                    Some(Decision::Approve {
+                        arguments: Some(_),
+                        ..
+                    })
+                );
+                known.called = Some((tool, (!is_edited).then_some(arguments)));
                 known.made = Some(repeat);
                 // Whoever permitted this call has not permitted the next.
                 known.decision = None;
@@ -242,7 +429,7 @@ impl Known {
             }
             Step::Admitted { .. }
             | Step::Prepared { .. }
-            | Step::Asked { .. }
+            | Step::Asked { place: None, .. }
             | Step::Parked { .. }
             | Step::TakenOver { .. }
             | Step::Ended { .. } => {}

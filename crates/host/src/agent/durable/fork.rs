@@ -8,8 +8,8 @@ use quillet_core::store::StoreError;
 use quillet_core::{ErrorCode, Map, clock};
 use serde_json::Value;
 
-use super::admitted;
 use super::resume::{admission, all};
+use super::{SCRIPT, admitted};
 use crate::agent::{AgentService, Who, stored};
 
 /// How a fork differs from its run.
@@ -41,6 +41,9 @@ pub enum ForkError {
         /// What there is.
         last: u64,
     },
+    /// A script has no instructions to replace.
+    #[error("a fork of a script takes another model, and no instructions: its text is its own")]
+    Script,
     /// The stored prompt cannot be rendered.
     #[error("{0}")]
     Prompt(AgentError),
@@ -59,6 +62,7 @@ impl ForkError {
         match self {
             ForkError::NoRun(_) => ErrorCode::DurableUnknown,
             ForkError::NoStep { .. } => ErrorCode::DurableStep,
+            ForkError::Script => ErrorCode::InvalidValue,
             ForkError::Prompt(error) => error.root_code(),
             ForkError::Store(error) => error.kind.code(),
             ForkError::NoJournal => ErrorCode::AgentConfiguration,
@@ -78,14 +82,16 @@ impl AgentService {
         let Some(head) = journal.head(&run).await? else {
             return Err(ForkError::NoRun(id.to_owned()));
         };
+        if &*head.kind == SCRIPT && (fork.system.is_some() || fork.prompt.is_some()) {
+            return Err(ForkError::Script);
+        }
         let at = fork.at.unwrap_or(head.last);
         if at == 0 || at > head.last {
             let last = head.last;
             return Err(ForkError::NoStep { at, last });
         }
-        let mut entries = all(&*journal, &run).await?;
+        let entries = all(&*journal, &run, Some(at)).await?;
         let mut admission = admission(&run, &entries)?;
-        entries.truncate(usize::try_from(at).unwrap_or(usize::MAX));
         let request_id = fork
             .request_id
             .unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());

@@ -14,17 +14,17 @@ const DENIED: &str = "The call was not made: the person who was asked did not ag
 
 /// Lets calls go that nobody has to decide about, or somebody has.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(in crate::agent) struct Gate {
     book: Arc<Book>,
     ask: Permissions,
 }
 
 impl Gate {
-    pub(super) fn new(book: Arc<Book>, ask: Permissions) -> Self {
+    pub(in crate::agent) fn new(book: Arc<Book>, ask: Permissions) -> Self {
         Gate { book, ask }
     }
 
-    fn decide(&self, call: PendingCall<'_>) -> Approval {
+    pub(in crate::agent) fn decide(&self, call: PendingCall<'_>) -> Approval {
         let known = self.book.call(call.id);
         if known.result.is_some() {
             return Approval::Make;

@@ -22,13 +22,19 @@ pub use decide::{DecideError, Deciding};
 pub use fork::{Fork, ForkError};
 pub use request::Admission;
 
-pub(super) use book::Book;
-pub(super) use request::{admitted, keeps_secret};
+pub(super) use book::{Book, Kept};
+pub(super) use gate::Gate;
+pub(super) use model::ScriptModel;
+pub(super) use request::{admitted, has_credentials, keeps_secret};
 pub(super) use setup::Setup;
+pub(super) use tool::{JournalledTool, value_of, written};
 
 use std::sync::Arc;
 
 use quillet_agent::{Permissions, Run};
+
+/// What runs are that are scripts.
+pub(super) const SCRIPT: &str = "script";
 
 /// Sends what a run does through its journal.
 pub(super) fn bind(run: &mut Run, book: &Arc<Book>, ask: &Permissions) {

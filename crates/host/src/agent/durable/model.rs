@@ -1,5 +1,6 @@
 //! A model whose answers are kept before anybody acts on them.
 
+use std::future::pending;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
@@ -11,8 +12,9 @@ use quillet_core::chat::{
 use quillet_core::history::Digest;
 use quillet_core::journal::Step;
 use quillet_core::store::StoreError;
+use quillet_script::run::lane;
 
-use super::book::{Answer, Book};
+use super::book::{Answer, Book, Busy, Replayed};
 
 /// A model of a run with a journal. Of the loop's questions one is asked after the other, so their
 /// numbers are the same each time.
@@ -37,15 +39,132 @@ impl JournalledModel {
         self.book.go_live();
         let messages = serde_json::to_vec(&request.messages).unwrap_or_default();
         let digest = Digest::of(&messages).to_string();
-        let asked = Step::Asked { turn, digest };
+        let asked = Step::Asked {
+            turn,
+            digest,
+            place: None,
+        };
         self.book
             .write(asked)
             .await
             .map_err(|error| unwritten(&error))?;
         match self.inner.stream(request).await {
-            Ok(stream) => Ok(kept(stream, self.book.clone(), turn)),
+            Ok(stream) => Ok(kept(stream, self.book.clone(), turn, None)),
             Err(error) => Err(failed(&self.book, turn, error).await),
         }
+    }
+}
+
+/// A model of a script. Which of its questions comes first is no part of a script that does several
+/// things side by side: they are known by their places.
+#[derive(Debug)]
+pub(in crate::agent) struct ScriptModel {
+    inner: Arc<dyn ChatModel>,
+    book: Arc<Book>,
+    /// The model that answers what is asked now, in place of the script's own.
+    other: Option<(Arc<dyn ChatModel>, Option<String>)>,
+}
+
+impl ScriptModel {
+    pub(in crate::agent) fn new(
+        inner: Arc<dyn ChatModel>,
+        book: Arc<Book>,
+        other: Option<(Arc<dyn ChatModel>, Option<String>)>,
+    ) -> Self {
+        ScriptModel { inner, book, other }
+    }
+
+    async fn ask(&self, mut request: ChatRequest) -> Result<ChatStream, ModelError> {
+        let Some(place) = lane::next_place() else {
+            let message = "a question of a durable script has no place in it";
+            return Err(ModelError::new(ModelErrorKind::Configuration, message));
+        };
+        let Some(busy) = self.book.enter() else {
+            return pending().await;
+        };
+        let messages = serde_json::to_vec(&request.messages).unwrap_or_default();
+        let digest = Digest::of(&messages).to_string();
+        let (turn, known) = match self.book.question(&place, &digest) {
+            Replayed::New(turn) => (turn, None),
+            Replayed::Known(turn, answer) => (turn, answer),
+            Replayed::Diverged => {
+                drop(busy);
+                return pending().await;
+            }
+        };
+        match known {
+            Some(Answer::Whole(events)) => return Ok(Box::pin(iter(events.into_iter().map(Ok)))),
+            Some(Answer::Failed(kind, message)) => return Err(ModelError::new(kind, message)),
+            None => {}
+        }
+        self.book.go_live();
+        lane::go_live();
+        let asked = Step::Asked {
+            turn,
+            digest,
+            place: Some(place),
+        };
+        self.book
+            .write(asked)
+            .await
+            .map_err(|error| unwritten(&error))?;
+        let mut waits = Waits {
+            book: self.book.clone(),
+            turn,
+            is_over: false,
+        };
+        let model = match &self.other {
+            Some((model, name)) => {
+                request.model.clone_from(name);
+                model
+            }
+            None => &self.inner,
+        };
+        let answered = model.stream(request).await;
+        waits.is_over = true;
+        match answered {
+            Ok(stream) => Ok(kept(stream, self.book.clone(), turn, Some(busy))),
+            Err(error) => Err(failed(&self.book, turn, error).await),
+        }
+    }
+}
+
+impl ChatModel for ScriptModel {
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+
+    fn is_configured(&self) -> bool {
+        self.inner.is_configured()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        Box::pin(self.ask(request))
+    }
+}
+
+/// A question whose answer has not begun. A script that stops waiting for it goes on all the same,
+/// so that has to be known.
+struct Waits {
+    book: Arc<Book>,
+    turn: u32,
+    is_over: bool,
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.book.later(late(self.turn));
+        }
+    }
+}
+
+/// What the journal says of an answer that took too long for a script.
+fn late(turn: u32) -> Step {
+    Step::Unanswered {
+        turn,
+        kind: ModelErrorKind::Timeout,
+        message: "the model took longer than the script waits".to_owned(),
     }
 }
 
@@ -70,22 +189,49 @@ struct Keeping {
     turn: u32,
     events: Vec<ChatEvent>,
     is_over: bool,
+    /// Whether the next event is waited for.
+    is_waiting: bool,
+    /// Of a question of a script: what it counts for.
+    busy: Option<Busy>,
+}
+
+/// A script stops reading when it has what it wants (`stop`), or when it has waited too long. What
+/// it does next depends on it, so it is kept along with the next step.
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        if self.is_over || self.busy.is_none() {
+            return;
+        }
+        self.book.later(if self.is_waiting {
+            late(self.turn)
+        } else {
+            Step::Answered {
+                turn: self.turn,
+                events: std::mem::take(&mut self.events),
+            }
+        });
+    }
 }
 
 /// The same events; the end is told when the answer is in the journal.
-fn kept(stream: ChatStream, book: Arc<Book>, turn: u32) -> ChatStream {
+fn kept(stream: ChatStream, book: Arc<Book>, turn: u32, busy: Option<Busy>) -> ChatStream {
     let keeping = Keeping {
         stream,
         book,
         turn,
         events: Vec::new(),
         is_over: false,
+        is_waiting: false,
+        busy,
     };
     Box::pin(unfold(keeping, |mut keeping| async move {
         if keeping.is_over {
             return None;
         }
-        match keeping.stream.next().await {
+        keeping.is_waiting = true;
+        let next = keeping.stream.next().await;
+        keeping.is_waiting = false;
+        match next {
             Some(Ok(event)) => {
                 keeping.events.push(event.clone());
                 Some((Ok(event), keeping))

@@ -51,6 +51,11 @@ fn secret_of(request: &AgentRequest) -> Option<&'static str> {
             return Some("the password in model_config.base_url");
         }
     }
+    if let Some(script) = &request.script
+        && script.holds_secret()
+    {
+        return Some("a key among the arguments of the script");
+    }
     if request.tools.mcp_servers.iter().any(has_credentials) {
         return Some("the credentials of tools.mcp_servers");
     }
@@ -62,7 +67,7 @@ fn secret_of(request: &AgentRequest) -> Option<&'static str> {
 }
 
 /// Whether what a client wrote has a member that holds keys, at any depth.
-fn has_credentials(written: &Written) -> bool {
+pub(in crate::agent) fn has_credentials(written: &Written) -> bool {
     fn within(value: &Value) -> bool {
         match value {
             Value::Object(members) => members.iter().any(|(name, value)| {

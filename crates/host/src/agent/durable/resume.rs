@@ -88,10 +88,14 @@ impl AgentService {
         let Some(claim) = journal.claim(run, self.options.lease).await? else {
             return Ok(None);
         };
-        let entries = all(&*journal, run).await?;
+        let entries = all(&*journal, run, None).await?;
         let admission = admission(run, &entries)?;
         let setup = entries.iter().find_map(|entry| match &entry.step {
             Step::Prepared { setup } => serde_json::from_value::<Setup>(setup.clone()).ok(),
+            _ => None,
+        });
+        let script = entries.iter().find_map(|entry| match &entry.step {
+            Step::Prepared { setup } => serde_json::from_value(setup.clone()).ok(),
             _ => None,
         });
         let stop = tokio_util::sync::CancellationToken::new();
@@ -113,6 +117,7 @@ impl AgentService {
         let resumed = Resumed {
             book,
             setup,
+            script,
             epoch: claim.epoch,
         };
         let places = Places::new(place, permit);
@@ -126,18 +131,23 @@ impl AgentService {
     }
 }
 
-/// All steps of a run.
+/// All steps of a run, or the first so many.
 pub(in crate::agent) async fn all(
     journal: &dyn Journal,
     run: &str,
+    most: Option<u64>,
 ) -> Result<Vec<Entry>, StoreError> {
+    let most = most.map_or(usize::MAX, |most| {
+        usize::try_from(most).unwrap_or(usize::MAX)
+    });
     let mut entries = Vec::new();
     loop {
         let after = entries.last().map_or(0, |entry: &Entry| entry.number);
-        let page = journal.read(run, after, PAGE).await?;
+        let wanted = PAGE.min(most.saturating_sub(entries.len()));
+        let page = journal.read(run, after, wanted).await?;
         let is_last = page.len() < PAGE;
         entries.extend(page);
-        if is_last {
+        if is_last || entries.len() >= most {
             return Ok(entries);
         }
     }

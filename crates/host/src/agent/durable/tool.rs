@@ -19,9 +19,16 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// A tool of a run with a journal.
 #[derive(Debug)]
-struct JournalledTool {
+pub(in crate::agent) struct JournalledTool {
     inner: Arc<dyn Tool>,
     book: Arc<Book>,
+}
+
+impl JournalledTool {
+    /// The tool, whose calls are kept.
+    pub(in crate::agent) fn new(inner: Arc<dyn Tool>, book: Arc<Book>) -> Self {
+        JournalledTool { inner, book }
+    }
 }
 
 /// The tool, whose calls are kept.
@@ -88,7 +95,8 @@ impl Tool for JournalledTool {
     }
 }
 
-fn written(arguments: &Map) -> serde_json::Map<String, serde_json::Value> {
+/// Arguments as the journal keeps them.
+pub(in crate::agent) fn written(arguments: &Map) -> serde_json::Map<String, serde_json::Value> {
     match serde_json::from_str(&json::to_string(&Value::Map(arguments.clone()))) {
         Ok(serde_json::Value::Object(object)) => object,
         _ => serde_json::Map::new(),
@@ -107,6 +115,11 @@ fn kept(result: &Result<ToolAnswer, ToolError>) -> Result<Made, Failed> {
             for_model: error.for_model.clone(),
         }),
     }
+}
+
+/// What somebody said that a call gives, in place of making it.
+pub(in crate::agent) fn value_of(text: &str) -> Value {
+    json::parse(text).unwrap_or_else(|_| Value::from(text))
 }
 
 fn answer(result: Result<Made, Failed>) -> Result<ToolAnswer, ToolError> {

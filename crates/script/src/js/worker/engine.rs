@@ -10,7 +10,9 @@ use super::shell::{Over, Piece, Shell};
 use super::{convert, failure, loader, natives};
 use crate::js::error::{JsError, JsErrorKind};
 use crate::js::port::{Control, Port};
-use crate::js::protocol::{Bounds, Done, Export, ExportKind, FromWorker, Source, ToWorker, Work};
+use crate::js::protocol::{
+    Bounds, Done, Export, ExportKind, Fixed, FromWorker, Source, ToWorker, Work,
+};
 use crate::js::runtime::{FunctionId, ModuleId, Passed, Target};
 use crate::js::signature;
 
@@ -72,6 +74,9 @@ impl Engine {
         context.with(|ctx| {
             let host = natives::install(&ctx, shell)?;
             *shell.api.borrow_mut() = Some(Persistent::save(&ctx, prelude(&ctx, host)?));
+            if let Some(fixed) = shell.bounds.fixed {
+                fix(&ctx, fixed)?;
+            }
             rquickjs::Result::Ok(())
         })?;
         Ok((runtime, context))
@@ -221,6 +226,15 @@ impl Engine {
             }
         }
     }
+}
+
+/// Puts a clock and random numbers in place that say the same when the run is made once more.
+fn fix(ctx: &Ctx<'_>, fixed: Fixed) -> rquickjs::Result<()> {
+    let install: Function<'_> = ctx.eval(include_str!("../fixed.js"))?;
+    // Milliseconds of any date, and halves of 32 bits, are exact as doubles.
+    let began = fixed.began_ms as f64;
+    let halves = (fixed.seed as u32, (fixed.seed >> 32) as u32);
+    install.call((began, f64::from(halves.0), f64::from(halves.1)))
 }
 
 fn prelude<'js>(ctx: &Ctx<'js>, host: Object<'js>) -> rquickjs::Result<Object<'js>> {

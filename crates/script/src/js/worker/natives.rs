@@ -94,6 +94,10 @@ fn pieces<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickj
 fn timers<'js>(ctx: &Ctx<'js>, shell: &Rc<Shell>, host: &Object<'js>) -> rquickjs::Result<()> {
     let of = Rc::clone(shell);
     let timer = move |ctx: Ctx<'js>, delay: f64, again: bool| {
+        if of.bounds.fixed.is_some() {
+            let message = "a durable run has no timers: what is first, a timer or an answer, might be another when the run goes on in another process";
+            return Err(Exception::throw_message(&ctx, message));
+        }
         of.timer(delay, again)
             .ok_or_else(|| Exception::throw_range(&ctx, "more than 1,000 timers at a time"))
     };

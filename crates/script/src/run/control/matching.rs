@@ -11,6 +11,7 @@ use crate::error::{ErrorKind, ScriptError};
 use crate::expression::{EvalError, truthy};
 use crate::pattern::{Bindings, CONDITION, MatchError, Pattern, equal};
 use crate::run::failure::limit;
+use crate::run::lane;
 use crate::run::scope::Scope;
 use crate::run::stack::boxed;
 use crate::syntax::{Branch, Call};
@@ -89,9 +90,10 @@ impl Frame<'_> {
         parallel: bool,
     ) -> Result<Flow, ScriptError> {
         if parallel {
-            let runs = chosen
-                .iter()
-                .map(|(branch, scope)| self.inside(scope).block(&branch.block));
+            let runs = chosen.iter().map(|(branch, scope)| {
+                let run = self.inside(scope).block(&branch.block);
+                lane::within(lane::child(), run)
+            });
             let flows = try_join_all(runs).await?;
             let leaves = flows.into_iter().find(|flow| *flow != Flow::Next);
             return Ok(leaves.unwrap_or(Flow::Next));

@@ -42,7 +42,17 @@ pub(super) async fn ask(
     }
     let request = of_agents(name, request);
     may_ask(call, &agents, &request).await?;
-    Ok(Box::pin(async move {
+    Ok(begin(agents, request, who, id))
+}
+
+/// Begins a run, whose events are those of a model.
+pub(crate) fn begin(
+    agents: Arc<AgentService>,
+    request: AgentRequest,
+    who: Who,
+    id: String,
+) -> Asking {
+    Box::pin(async move {
         let running = agents
             .begin(request, &who, &id)
             .await
@@ -52,11 +62,11 @@ pub(super) async fn ask(
             stream,
             warnings: Vec::new(),
         })
-    }))
+    })
 }
 
 /// Writes the decisions down and goes on with the run.
-fn go_on(
+pub(super) fn go_on(
     agents: Arc<AgentService>,
     who: Who,
     decisions: Vec<approval::Answered>,

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use quillet_core::ErrorCode;
 use quillet_core::chat::{ChatOptions, ChatRequest};
 use quillet_core::store::Kind;
+use quillet_host::agent::ScriptRequest;
 use quillet_host::definitions::Right;
 use quillet_prompt::{Input, ScriptJob, Unplaced};
 
-use super::agent;
 use super::prompted::Prompted;
 use super::request::Asked;
 use super::target::Target;
+use super::{agent, approval};
 use crate::api::feed::{Answer, Asking};
 use crate::api::{traced, warnings};
 use crate::app::App;
@@ -89,10 +90,15 @@ async fn script(app: &App, job: ScriptJob, options: ChatOptions) -> Result<Answe
 /// What the prompt renders to, then the conversation, unless the prompt has a place for it; the
 /// prompt's own model answers, and the request's model and parameters win over its own.
 async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<Asking, ApiError> {
+    let decisions = approval::decisions(&request.messages);
+    if let (Some(agents), false) = (&call.app.agents, decisions.is_empty()) {
+        return agent::go_on(agents.clone(), call.who(), decisions);
+    }
     let snapshot = call.app.service.catalogue().snapshot();
     let id = call.app.aliases.resolve(&snapshot, &wanted.id);
     call.may(Right::Render, Kind::Prompt, &id).await?;
     let (app, exchange): (Arc<App>, Arc<Exchange>) = (call.app.clone(), call.exchange.clone());
+    let (who, run) = (call.who(), call.exchange.name(None));
     Ok(Box::pin(async move {
         let input = Input {
             history: &request.messages,
@@ -102,7 +108,19 @@ async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<A
         };
         if let Some(job) = app.service.script_in(&snapshot, &id, &input).await? {
             let model = request.model.or(job.model.clone());
-            return script(&app, ScriptJob { model, ..job }, request.options).await;
+            let job = ScriptJob { model, ..job };
+            if let Some(agents) = &app.agents
+                && agents.options().durable
+            {
+                let job = ScriptJob {
+                    options: request.options,
+                    ..job
+                };
+                crate::api::script::check(&job)?;
+                let asked = ScriptRequest::of_job(&job).into_request();
+                return agent::begin(agents.clone(), asked, who, run).await;
+            }
+            return script(&app, job, request.options).await;
         }
         let rendered = app.service.render_in(&snapshot, &id, &input).await?;
         let mut messages = app.service.messages(rendered.prompt);

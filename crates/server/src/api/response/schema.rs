@@ -75,6 +75,7 @@ fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentReq
             .map(|mut o| knowledge(&mut o)),
         tool_results: body.objects("tool_results", tool_result),
         options: options(&mut body),
+        script: None,
         warnings: Vec::new(),
     };
     body.note_unknown();

@@ -134,6 +134,7 @@ async fn open_all(script: Script, wire: Wire, config: ServerConfig, batches: Bat
         sessions: Arc::new(MemorySessions::new(SessionOptions::default())),
         runs: Arc::new(MemoryRuns::new(RunOptions::default())),
         journal: None,
+        scripts: None,
         tools: Arc::new(Tools::new(ToolsConfig::default()).unwrap()),
         prompts: prompts.clone(),
         skills: Vec::new(),

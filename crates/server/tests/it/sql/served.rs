@@ -146,6 +146,7 @@ fn agents(prompts: &Arc<PromptService>, model: Arc<dyn ChatModel>) -> Arc<AgentS
         sessions: Arc::new(MemorySessions::new(SessionOptions::default())),
         runs: Arc::new(MemoryRuns::new(RunOptions::default())),
         journal: None,
+        scripts: None,
         tools: Arc::new(Tools::new(ToolsConfig::default()).unwrap()),
         prompts: prompts.clone(),
         skills: Vec::new(),

@@ -28,7 +28,7 @@ use super::settings::Settings;
 use crate::address::RedisAddress;
 use crate::changes::Hub;
 use crate::journal::{
-    JournalOptions, LONGEST_MS, exists, head_text, lost, may_interject, millis, not_ended,
+    JournalOptions, LONGEST_MS, exists, head_text, lost, may_interject, millis, not_ended, unreadable,
 };
 use crate::{StoreOptions, ids};
 use index::{Cursor, Index, taken_out};
@@ -183,7 +183,7 @@ impl RedisJournal {
                 return Err(corrupt(&names.steps, "the script gave no steps"));
             };
             for step in steps.chunks(3) {
-                entries.push(entry(&names.steps, step)?);
+                entries.push(entry(run, &names.steps, step)?);
             }
             if number(complete) == 1 && steps.len() < 3 * wanted {
                 break;
@@ -302,15 +302,19 @@ fn head(name: &str, reply: Value) -> Result<Option<RunHead>, StoreError> {
 }
 
 /// A step as the script gives it: the id of its entry, its time and its text.
-fn entry(name: &str, step: &[Value]) -> Result<Entry, StoreError> {
+fn entry(run: &str, name: &str, step: &[Value]) -> Result<Entry, StoreError> {
     let [id, at, step] = step else {
         return Err(corrupt(name, "the script gave no step"));
     };
     let number = text(id.clone()).and_then(|id| id.split('-').next()?.parse().ok());
+    let number = number.ok_or_else(|| corrupt(name, "it holds something that is no step"))?;
+    let Value::BulkString(text) = step else {
+        return Err(corrupt(name, "it holds something that is no step"));
+    };
     Ok(Entry {
-        number: number.ok_or_else(|| corrupt(name, "it holds something that is no step"))?,
+        number,
         at_ms: count(at),
-        step: read(name, step)?,
+        step: serde_json::from_slice(text).map_err(|error| unreadable(run, number, &error))?,
     })
 }
 

@@ -122,6 +122,7 @@ fn run(id: &str) -> RunHead {
 
 fn asked(turn: u32) -> Step {
     Step::Asked {
+        place: None,
         turn,
         digest: format!("{turn:064x}"),
     }

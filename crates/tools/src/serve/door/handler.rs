@@ -14,8 +14,12 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value as Tree;
 
+use super::approval::{self, Way};
 use super::wording;
-use crate::serve::{NotRendered, Offer, PromptOffer};
+use crate::serve::{Asked, NotRendered, Offer, PromptOffer};
+
+/// What the names of agents begin with, as tools.
+const AGENT: &str = "agent_";
 
 /// Entries in one page of a list.
 const PAGE: usize = 1000;
@@ -29,6 +33,65 @@ pub(super) struct Handler {
 impl Handler {
     pub(super) fn new(offer: Arc<dyn Offer>) -> Self {
         Handler { offer }
+    }
+
+    async fn is_agent(&self, name: &str) -> bool {
+        name.starts_with(AGENT) && self.offer.agents().await.iter().any(|spec| spec.name == name)
+    }
+
+    /// Asks an agent, and whoever sits before the client about calls that wait.
+    async fn agent(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let asked = async {
+            let mut way = approval::way(context);
+            let mut asked = match request.request_state {
+                None => self.offer.ask(&request.name, map(request.arguments)).await?,
+                Some(run) => {
+                    let decisions = request.input_responses.map(approval::answers);
+                    let decisions = decisions.unwrap_or_default();
+                    // Whoever has chosen nothing is not asked over and over.
+                    if decisions.is_empty() {
+                        way = Way::Never;
+                    }
+                    self.offer.go_on(&run, decisions).await?
+                }
+            };
+            loop {
+                let Asked::Waits { run, calls } = asked else {
+                    return Ok((asked, way));
+                };
+                let mut decisions = Vec::new();
+                if way == Way::Meanwhile {
+                    for call in &calls {
+                        decisions.extend(approval::ask(context, call).await);
+                    }
+                }
+                if decisions.is_empty() {
+                    return Ok((Asked::Waits { run, calls }, way));
+                }
+                asked = self.offer.go_on(&run, decisions).await?;
+            }
+        };
+        let asked = tokio::select! {
+            asked = asked => asked,
+            () = context.ct.cancelled() => {
+                return Err(ErrorData::internal_error("the call was cancelled", None));
+            }
+        };
+        let text = match asked {
+            Ok((Asked::Done(text), _)) => Ok(Value::from(text)),
+            Ok((Asked::Waits { run, calls }, Way::InResult)) => {
+                return Ok(CallToolResponse::InputRequired(approval::wanted(run, &calls)));
+            }
+            Ok((Asked::Waits { run, calls }, _)) => {
+                Ok(Value::from(approval::left_waiting(&run, &calls)))
+            }
+            Err(error) => Err(error),
+        };
+        Ok(CallToolResponse::Complete(wording::result(text)))
     }
 
     fn tool(&self, name: &str) -> Result<Arc<dyn Tool>, ErrorData> {
@@ -89,9 +152,11 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let (tools, next) = page(self.offer.tools(), request)?;
-        let tools = tools.iter().map(|tool| wording::tool(tool.spec()));
-        let mut result = ListToolsResult::with_all_items(tools.collect());
+        let tools = self.offer.tools();
+        let mut tools: Vec<_> = tools.iter().map(|tool| wording::tool(tool.spec())).collect();
+        tools.extend(self.offer.agents().await.iter().map(wording::tool));
+        let (tools, next) = page(tools, request)?;
+        let mut result = ListToolsResult::with_all_items(tools);
         result.next_cursor = next;
         Ok(result)
     }
@@ -101,6 +166,9 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if self.is_agent(&request.name).await {
+            return self.agent(request, &context).await;
+        }
         let tool = self.tool(&request.name)?;
         let call = ToolContext {
             deadline: None,

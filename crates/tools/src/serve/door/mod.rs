@@ -1,5 +1,6 @@
 //! What MCP clients connect to: standard input and output, and HTTP.
 
+mod approval;
 mod handler;
 mod http;
 mod wording;

@@ -1,0 +1,141 @@
+//! `quillet run --durable`: a script that outlives this process.
+
+use std::sync::Arc;
+
+use quillet::settings::{self, Settings};
+use quillet::{Host, parts};
+use quillet_agent::Ending;
+use quillet_core::chat::ChatOptions;
+use quillet_core::store::Store;
+use quillet_core::{Map, Value};
+use quillet_host::agent::{Refused, ScriptRequest, Who};
+use quillet_prompt::Input as Asked;
+use quillet_script::run::Input;
+use quillet_store::MemoryStore;
+
+use super::{arguments, open, prompt};
+use crate::args::{Run, When};
+use crate::failure::Failure;
+use crate::talk::{Screen, ended, follow};
+use crate::terminal;
+
+pub(super) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
+    check(args, config)?;
+    let store = parts::optional_store(config).await?;
+    let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let host = Host::over(config, store, false).await?;
+    let request = match prompt::named(args, config).await? {
+        Some(name) => of_store(args, &host, name).await?,
+        None => of_file(args).await?,
+    };
+    let request = ScriptRequest {
+        model: args.with.named().or(request.model),
+        options: ChatOptions {
+            temperature: args.temperature,
+            max_tokens: args.max_tokens,
+            ..ChatOptions::default()
+        },
+        stream: !args.no_stream,
+        net: args.with.grants.allow_net,
+        seed: args.seed,
+        ask: args.ask.clone(),
+        ..request
+    };
+    let (who, id) = (Who::at("terminal"), parts::new_id());
+    let begun = host.agents().begin(request.into_request(), &who, &id).await;
+    let mut running = begun.map_err(|refused| match refused {
+        Refused::Store(error) => error.into(),
+        other => Failure::Other(other.to_string()),
+    })?;
+    let run = running.id().to_owned();
+    terminal::note(&format!("run {run}"));
+    let mut screen = Screen::new(!args.no_stream, When::Auto, config);
+    let outcome = follow(&mut running, &mut screen, &mut Vec::new()).await;
+    drop(running);
+    host.flush().await;
+    let outcome = outcome?;
+    if args.no_stream {
+        screen.text(&outcome.text)?;
+    }
+    screen.end()?;
+    if matches!(outcome.ending, Ending::ApprovalRequired) {
+        terminal::note(&format!(
+            "it waits for somebody to decide: `quillet runs show {run}`, `quillet runs decide {run} approve`, then `quillet runs resume {run}`"
+        ));
+    }
+    ended(outcome.ending)
+}
+
+/// Refuses what a run that another process goes on with cannot have.
+fn check(args: &Run, config: &Settings) -> Result<(), Failure> {
+    let (grants, limits) = (&args.with.grants, &args.with.limits);
+    let refused = [
+        ("--allow-read", !grants.allow_read.is_empty()),
+        ("--allow-write", !grants.allow_write.is_empty()),
+        ("--allow-run", grants.allow_run),
+        ("--allow-env", !grants.allow_env.is_empty()),
+        ("--max-steps", limits.max_steps.is_some()),
+        ("--max-calls", limits.max_calls.is_some()),
+        ("--max-tokens-total", limits.max_tokens_total.is_some()),
+        ("--max-cost", limits.max_cost.is_some()),
+        ("--max-depth", limits.max_depth.is_some()),
+        ("--timeout", limits.timeout.is_some()),
+        ("--histories", args.chats.histories.is_some()),
+    ];
+    if let Some((flag, _)) = refused.iter().find(|(_, is_given)| *is_given) {
+        return Err(Failure::Usage(format!(
+            "{flag} does not go with --durable: another process goes on with the run, under the settings of its own and with what the journal keeps"
+        )));
+    }
+    let place = config
+        .text(&settings::AGENT_JOURNAL)
+        .or(config.text(&settings::STORE_URL))
+        .unwrap_or("memory:");
+    if place.starts_with("sqlite:") || place.starts_with("redis") {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "--durable needs a journal that outlives this process, and {place} does not: set agent.journal (QUILLET_JOURNAL) to sqlite:PATH or redis://HOST"
+    )))
+}
+
+async fn of_store(args: &Run, host: &Host, name: &str) -> Result<ScriptRequest, Failure> {
+    let text = args.arguments.as_deref();
+    let variables = arguments::read(args, text, false)?.variables()?;
+    let prompts = host.prompts();
+    let snapshot = prompts.catalogue().snapshot();
+    let input = Asked::new(&variables, "run");
+    match prompts.script_in(&snapshot, name, &input).await? {
+        Some(job) => Ok(ScriptRequest::of_job(&job)),
+        None => Err(Failure::Usage(format!(
+            "{name} is a prompt and no script: only runs of agents and of scripts outlive their process"
+        ))),
+    }
+}
+
+async fn of_file(args: &Run) -> Result<ScriptRequest, Failure> {
+    let (opened, input) = open(args).await?;
+    let source = &opened.script.source;
+    let (arguments, single, question) = match input {
+        Input::None => (Map::default(), None, None),
+        Input::Named(named) => (named, None, None),
+        Input::Single(Value::Str(text)) => (Map::default(), None, Some(text.to_string())),
+        Input::Single(other) => (Map::default(), Some(other), None),
+    };
+    // Whoever goes on with it may stand in another folder.
+    let path = source.path.as_ref();
+    let path = path.map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
+    let search = args.with.search.iter();
+    let search = search.map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()));
+    Ok(ScriptRequest {
+        id: quillet_script::library::id(&opened.script).to_owned(),
+        name: source.name.clone(),
+        text: source.text.to_string(),
+        path,
+        search: search.collect(),
+        arguments,
+        single,
+        question,
+        ..ScriptRequest::default()
+    })
+}

@@ -1,0 +1,152 @@
+//! The scripts and files that a script reads, as they were when it read them first.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use quillet_core::BoxFuture;
+use quillet_core::journal::Step;
+use quillet_script::library::Library;
+use quillet_script::syntax::{Script, Source};
+use quillet_script::{ErrorKind, ScriptError, reader};
+
+use crate::agent::durable::Book;
+
+/// A library whose scripts stay as they are.
+#[derive(Debug)]
+pub(super) struct KeptLibrary {
+    inner: Arc<dyn Library>,
+    book: Arc<Book>,
+    scripts: Mutex<HashMap<String, Arc<Script>>>,
+}
+
+impl KeptLibrary {
+    pub(super) fn new(inner: Arc<dyn Library>, book: Arc<Book>) -> Self {
+        KeptLibrary {
+            inner,
+            book,
+            scripts: Mutex::default(),
+        }
+    }
+
+    fn known(&self, key: &str) -> Option<Arc<Script>> {
+        let scripts = self.scripts.lock();
+        let scripts = scripts.unwrap_or_else(PoisonError::into_inner);
+        scripts.get(key).cloned()
+    }
+
+    fn know(&self, key: String, script: &Arc<Script>) {
+        let scripts = self.scripts.lock();
+        let mut scripts = scripts.unwrap_or_else(PoisonError::into_inner);
+        scripts.insert(key, script.clone());
+    }
+
+    async fn script(
+        &self,
+        name: &str,
+        from: Option<&Source>,
+    ) -> Result<Option<Arc<Script>>, ScriptError> {
+        let key = key("script", name, from);
+        if let Some(script) = self.known(&key) {
+            return Ok(Some(script));
+        }
+        let script = match self.book.read_before(&key) {
+            Some(read) => {
+                let source = Source {
+                    name: read.source,
+                    path: read.path.map(PathBuf::from),
+                    text: read.text.into(),
+                };
+                reader::read(Arc::new(source))
+                    .finish()
+                    .map_err(|diagnostics| ScriptError {
+                        diagnostics,
+                        ..ScriptError::plain(ErrorKind::Script, "", "")
+                    })
+                    .map(Arc::new)?
+            }
+            None => {
+                let Some(script) = self.inner.find(name, from).await? else {
+                    return Ok(None);
+                };
+                let source = &script.source;
+                let path = source.path.as_deref();
+                let read = Step::Read {
+                    name: key.clone(),
+                    source: source.name.clone(),
+                    path: path.map(|path| path.display().to_string()),
+                    text: source.text.to_string(),
+                };
+                self.write(read, name).await?;
+                script
+            }
+        };
+        self.know(key, &script);
+        Ok(Some(script))
+    }
+
+    async fn bytes(
+        &self,
+        name: &str,
+        from: Option<&Source>,
+    ) -> Result<Option<Arc<[u8]>>, ScriptError> {
+        let key = key("file", name, from);
+        if let Some(read) = self.book.read_before(&key) {
+            let bytes = STANDARD.decode(read.text).map_err(|error| {
+                let message = format!("the run's journal has no readable file: {error}");
+                ScriptError::plain(ErrorKind::Aborted, name, message)
+            })?;
+            return Ok(Some(bytes.into()));
+        }
+        let Some(bytes) = self.inner.file(name, from).await? else {
+            return Ok(None);
+        };
+        let read = Step::Read {
+            name: key,
+            source: name.to_owned(),
+            path: None,
+            text: STANDARD.encode(&bytes),
+        };
+        self.write(read, name).await?;
+        Ok(Some(bytes))
+    }
+
+    async fn write(&self, read: Step, name: &str) -> Result<(), ScriptError> {
+        self.book.write(read).await.map_err(|error| {
+            let message = format!("the run's journal was not written: {error}");
+            ScriptError::plain(ErrorKind::Aborted, name, message)
+        })
+    }
+}
+
+/// What something was read as: the name means another thing in another folder.
+fn key(kind: &str, name: &str, from: Option<&Source>) -> String {
+    match from {
+        Some(from) => format!("{kind} {name}, named by {}", from.name),
+        None => format!("{kind} {name}"),
+    }
+}
+
+impl Library for KeptLibrary {
+    fn find<'a>(
+        &'a self,
+        name: &'a str,
+        from: Option<&'a Source>,
+    ) -> BoxFuture<'a, Result<Option<Arc<Script>>, ScriptError>> {
+        Box::pin(self.script(name, from))
+    }
+
+    fn file<'a>(
+        &'a self,
+        name: &'a str,
+        from: Option<&'a Source>,
+    ) -> BoxFuture<'a, Result<Option<Arc<[u8]>>, ScriptError>> {
+        Box::pin(self.bytes(name, from))
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.inner.ids()
+    }
+}

@@ -1,0 +1,38 @@
+//! Models of a script whose answers are kept.
+
+use std::sync::Arc;
+
+use quillet_core::chat::Usage;
+use quillet_script::host::{Answering, Models};
+
+use crate::agent::durable::{Book, ScriptModel};
+
+/// The models of scripts, with the journal before them.
+#[derive(Debug)]
+pub(super) struct KeptModels {
+    pub(super) inner: Arc<dyn Models>,
+    pub(super) book: Arc<Book>,
+    /// The model that answers what is asked now, in place of the script's own. What was asked
+    /// before was written for the script's own, and so is what is asked now: its abilities count.
+    pub(super) other: Option<String>,
+}
+
+impl Models for KeptModels {
+    fn model(&self, name: Option<&str>) -> Result<Answering, String> {
+        let mut answering = self.inner.model(name)?;
+        let other = match &self.other {
+            Some(other) => {
+                let other = self.inner.model(Some(other))?;
+                Some((other.model, other.name))
+            }
+            None => None,
+        };
+        let model = ScriptModel::new(answering.model, self.book.clone(), other);
+        answering.model = Arc::new(model);
+        Ok(answering)
+    }
+
+    fn cost(&self, model: &str, usage: &Usage) -> Option<f64> {
+        self.inner.cost(model, usage)
+    }
+}

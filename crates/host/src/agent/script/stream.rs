@@ -1,0 +1,453 @@
+//! A script as a run goes: its events, its end, and where it stops for somebody.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::stream::unfold;
+use quillet_agent::{AgentError, AgentEvent, Ending, EventStream, Outcome};
+use quillet_core::chat::FinishReason;
+use quillet_core::{BoxFuture, ErrorCode, Message, Role, Value};
+use quillet_prompt::{ScriptEvent, ScriptOutcome, ServiceError};
+use quillet_script::host::{self, Observer, Reach, RunEvent};
+use quillet_script::library::{Builtin, Folders, Layered, Library};
+use quillet_script::reader;
+use quillet_script::run::{Input, Job, lane};
+use quillet_script::syntax::{Script, Source};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::yield_now;
+use tokio_util::sync::CancellationToken;
+
+use super::library::KeptLibrary;
+use super::models::KeptModels;
+use super::tools::{Keeping, KeptTools};
+use super::{ScriptRequest, ScriptSetup};
+use crate::agent::AgentService;
+use crate::agent::assemble::setup as wrong;
+use crate::agent::durable::{Book, Gate};
+use crate::script::{given, watch};
+
+/// How often others may go on before a run stops for somebody: of calls that begin side by side,
+/// all are to wait together.
+const TURNS: usize = 32;
+
+/// A run that has a journal.
+pub(in crate::agent) struct Begun {
+    pub(in crate::agent) book: Arc<Book>,
+    /// Whether another process began it.
+    pub(in crate::agent) is_resumed: bool,
+    pub(in crate::agent) stop: CancellationToken,
+}
+
+/// The events of a script's run. What whoever ran it before has told is not told again: of that
+/// there is the text, before the first event that is new.
+pub(in crate::agent) fn events(
+    service: &AgentService,
+    request: &ScriptRequest,
+    setup: ScriptSetup,
+    begun: Begun,
+) -> Result<EventStream, AgentError> {
+    let scripts = service.parts.scripts.as_ref();
+    let engine = scripts.and_then(|scripts| scripts.engine_now());
+    let (Some(scripts), Some(mut engine)) = (scripts, engine) else {
+        let message = "scripts are not run here".to_owned();
+        return Err(wrong(ErrorCode::RunServerError, message));
+    };
+    let script = script(request)?;
+    let options = scripts.options();
+    if request.text.contains("ENV") && !options.grants.env.is_empty() {
+        let message = format!(
+            "{}: a durable script has no ENV, since what it reads would be kept: give it what it needs as arguments",
+            request.id
+        );
+        return Err(wrong(ErrorCode::RunInvalidRequest, message));
+    }
+    let book = &begun.book;
+    if request.path.is_some() {
+        engine.library = around(request);
+    }
+    engine.library = Arc::new(KeptLibrary::new(engine.library, book.clone()));
+    engine.models = Arc::new(KeptModels {
+        inner: engine.models,
+        book: book.clone(),
+        other: setup.model.clone(),
+    });
+    engine.tools = Arc::new(KeptTools {
+        inner: engine.tools,
+        keeping: Arc::new(Keeping {
+            book: book.clone(),
+            gate: Gate::new(book.clone(), setup.permissions()),
+            id: setup.id.clone(),
+        }),
+    });
+    let (sender, receiver) = unbounded_channel();
+    let question = request.question.as_deref();
+    let (input, history) = given::given(&request.arguments, question, &request.history, &script);
+    let job = Job {
+        script,
+        arguments: match &request.single {
+            Some(single) => Input::Single(single.clone()),
+            None => input,
+        },
+        stream: request.stream,
+        parameters: given::parameters(request.model.as_deref(), &request.options),
+        history,
+        seed: Some(setup.seed),
+        reach: Reach::Kept(host::Kept {
+            net: request.net || options.grants.net,
+            began_ms: setup.began_ms,
+        }),
+        observer: Arc::new(Watcher { sender }),
+    };
+    let (id, most) = (request.id.clone(), options.time);
+    let run = async move {
+        match tokio::time::timeout(most, engine.run(job)).await {
+            Ok(Ok(outcome)) => Ok(watch::outcome(outcome)),
+            Ok(Err(error)) => Err(failed(&watch::failure(&id, error))),
+            Err(_) => Err(wrong(
+                ErrorCode::ScriptLimit,
+                format!("{id}: the script took longer than {most:?}: raise scripts.time_ms"),
+            )),
+        }
+    };
+    let telling = Telling {
+        events: receiver,
+        run: Some(Box::pin(run)),
+        begun,
+        ready: VecDeque::new(),
+        text: String::new(),
+        said: String::new(),
+        reasoning: String::new(),
+        open: VecDeque::new(),
+        calls: 0,
+        is_over: false,
+    };
+    Ok(Box::pin(unfold(telling, async |mut telling| {
+        let event = telling.next().await?;
+        Some((event, telling))
+    })))
+}
+
+fn failed(error: &ServiceError) -> AgentError {
+    if let ServiceError::Script(failure) = error
+        && let Some(model) = &failure.model
+    {
+        return AgentError::Model(model.clone());
+    }
+    let code = match error {
+        ServiceError::Script(failure) => failure.code,
+        _ => ErrorCode::RunServerError,
+    };
+    wrong(code, error.to_string())
+}
+
+/// The script, out of the text that the request keeps.
+fn script(request: &ScriptRequest) -> Result<Arc<Script>, AgentError> {
+    let source = Source {
+        name: request.name.clone(),
+        path: request.path.clone(),
+        text: request.text.as_str().into(),
+    };
+    let read = reader::read(Arc::new(source)).finish();
+    read.map(Arc::new).map_err(|found| {
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        wrong(ErrorCode::ScriptInvalid, found.join("; "))
+    })
+}
+
+/// What is found around a file. Folders that are not there any more have nothing in them: what the
+/// script has read is in the journal.
+fn around(request: &ScriptRequest) -> Arc<dyn Library> {
+    let own = request.path.as_deref().and_then(Path::parent);
+    let own = own.map(|folder| match folder {
+        folder if folder == Path::new("") => PathBuf::from("."),
+        folder => folder.to_owned(),
+    });
+    let folders: Vec<PathBuf> = own.into_iter().chain(request.search.clone()).collect();
+    let mut layers: Vec<Arc<dyn Library>> = Vec::new();
+    if let Ok(folders) = Folders::new(&folders) {
+        layers.push(Arc::new(folders));
+    }
+    layers.push(Arc::new(Builtin));
+    Arc::new(Layered::new(layers))
+}
+
+/// Passes on what happens, and whether it is new.
+#[derive(Debug)]
+struct Watcher {
+    sender: UnboundedSender<(ScriptEvent, bool)>,
+}
+
+impl Observer for Watcher {
+    fn event(&self, event: RunEvent) {
+        if let Some(event) = watch::told(event) {
+            // A reader that has left has dropped the run, too.
+            let _ = self.sender.send((event, lane::is_live()));
+        }
+    }
+}
+
+/// A call whose end was not told yet.
+struct Open {
+    id: String,
+    name: String,
+    input: serde_json::Map<String, serde_json::Value>,
+    began: Instant,
+    /// Whether its beginning was told.
+    is_told: bool,
+}
+
+/// A run, and what is told of it.
+struct Telling {
+    events: UnboundedReceiver<(ScriptEvent, bool)>,
+    run: Option<BoxFuture<'static, Result<ScriptOutcome, AgentError>>>,
+    begun: Begun,
+    /// Events to be told.
+    ready: VecDeque<AgentEvent>,
+    /// All text so far: lines that were printed, and the result.
+    text: String,
+    /// The result's part of it.
+    said: String,
+    reasoning: String,
+    open: VecDeque<Open>,
+    calls: u64,
+    is_over: bool,
+}
+
+impl Telling {
+    async fn next(&mut self) -> Option<AgentEvent> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            if self.is_over {
+                return None;
+            }
+            self.go_on().await;
+        }
+    }
+
+    async fn go_on(&mut self) {
+        let Some(run) = self.run.as_mut() else {
+            return self.end(Ending::Cancelled);
+        };
+        let ended = tokio::select! {
+            biased;
+            // Events are read before the run goes on: a reader that stalls stalls it.
+            Some((event, is_new)) = self.events.recv() => return self.tell(event, is_new),
+            () = self.begun.stop.cancelled() => {
+                self.run = None;
+                return self.end(Ending::Cancelled);
+            }
+            ended = run => Some(ended),
+            () = self.begun.book.changed.notified() => None,
+        };
+        match ended {
+            None => self.look().await,
+            Some(ended) => {
+                self.run = None;
+                while let Ok((event, is_new)) = self.events.try_recv() {
+                    self.tell(event, is_new);
+                }
+                match ended {
+                    Ok(outcome) => self.done(&outcome),
+                    Err(error) => self.end(Ending::Failed(error)),
+                }
+            }
+        }
+    }
+
+    /// Stops for somebody to decide, or since the run goes another way than before.
+    async fn look(&mut self) {
+        let book = self.begun.book.clone();
+        if let Some(how) = book.diverged() {
+            self.run = None;
+            let message = format!("the script goes another way than its journal says: {how}");
+            return self.end(Ending::Failed(wrong(ErrorCode::DurableDiverged, message)));
+        }
+        for _ in 0..TURNS {
+            if !book.is_waiting() {
+                return;
+            }
+            // Whatever else begins now is to begin before it stops.
+            if let Some(run) = self.run.as_mut()
+                && let Some(ended) = futures_util::FutureExt::now_or_never(run)
+            {
+                self.run = Some(Box::pin(std::future::ready(ended)));
+                return;
+            }
+            yield_now().await;
+        }
+        let Some(waiting) = book.stop_to_wait() else {
+            return;
+        };
+        self.run = None;
+        while let Ok((event, is_new)) = self.events.try_recv() {
+            self.tell(event, is_new);
+        }
+        for call in waiting {
+            self.new(AgentEvent::ApprovalRequired {
+                id: call.call,
+                name: call.tool,
+                input: call.arguments,
+                why: call.why,
+            });
+        }
+        self.end(Ending::ApprovalRequired);
+    }
+
+    /// Tells something that is new, after what was said before it.
+    fn new(&mut self, event: AgentEvent) {
+        if std::mem::take(&mut self.begun.is_resumed) {
+            let before = match &event {
+                AgentEvent::Text(text) => self.text.len().saturating_sub(text.len()),
+                _ => self.text.len(),
+            };
+            let text = self.text.get(..before).unwrap_or_default().to_owned();
+            self.ready.push_back(AgentEvent::Resumed { text });
+        }
+        self.ready.push_back(event);
+    }
+
+    fn tell(&mut self, event: ScriptEvent, is_new: bool) {
+        let is_new = is_new || !self.begun.is_resumed;
+        let told = match event {
+            ScriptEvent::Text(text) => {
+                self.said.push_str(&text);
+                self.text.push_str(&text);
+                AgentEvent::Text(text)
+            }
+            ScriptEvent::Printed(line) => {
+                let text = format!("{line}\n");
+                self.text.push_str(&text);
+                AgentEvent::Text(text)
+            }
+            ScriptEvent::Reasoning(text) => {
+                self.reasoning.push_str(&text);
+                AgentEvent::Reasoning(text)
+            }
+            ScriptEvent::ToolCall { name, arguments } => {
+                return self.called(name, &arguments, is_new);
+            }
+            ScriptEvent::ToolResult { name, result } => {
+                return self.returned(&name, result, is_new);
+            }
+            ScriptEvent::Said { .. }
+            | ScriptEvent::Request(_)
+            | ScriptEvent::Warning(_)
+            | ScriptEvent::Ended(_) => return,
+        };
+        if is_new {
+            self.new(told);
+        }
+    }
+
+    fn called(&mut self, name: String, arguments: &Value, is_new: bool) {
+        self.calls += 1;
+        let input = match serde_json::Value::from(arguments) {
+            serde_json::Value::Object(input) => input,
+            _ => serde_json::Map::new(),
+        };
+        let open = Open {
+            id: format!("call_{}", self.calls),
+            name,
+            input,
+            began: Instant::now(),
+            is_told: is_new,
+        };
+        if is_new {
+            self.new(started(&open));
+        }
+        self.open.push_back(open);
+    }
+
+    /// Of equal calls that end side by side nobody can tell which is which, and nobody need.
+    fn returned(&mut self, name: &str, result: Result<Value, String>, is_new: bool) {
+        let at = self.open.iter().position(|open| open.name == name);
+        let Some(open) = at.and_then(|at| self.open.remove(at)) else {
+            return;
+        };
+        if !is_new {
+            return;
+        }
+        // It was on its way when the process before this one ended.
+        if !open.is_told {
+            self.new(started(&open));
+        }
+        let (output, error) = match result {
+            Ok(output) => (output, None),
+            Err(error) => (Value::Null, Some(error)),
+        };
+        let for_model = match (&error, &output) {
+            (Some(error), _) => error.clone(),
+            (None, Value::Str(text)) => text.to_string(),
+            (None, output) => quillet_core::json::to_string(output),
+        };
+        let took: Duration = open.began.elapsed();
+        self.new(AgentEvent::ToolDone {
+            id: open.id,
+            name: open.name,
+            output,
+            for_model,
+            error,
+            took,
+            sources: Vec::new(),
+        });
+    }
+
+    fn done(&mut self, outcome: &ScriptOutcome) {
+        let whole = outcome.text();
+        let rest = match whole.strip_prefix(self.said.as_str()) {
+            Some(rest) => rest.to_owned(),
+            // What was shown of it was no part of the result.
+            None => whole.clone(),
+        };
+        if !rest.is_empty() {
+            self.text.push_str(&rest);
+            self.new(AgentEvent::Text(rest));
+        }
+        let mut ended = self.outcome(Ending::Finished(FinishReason::Stop));
+        if outcome.model_calls > 0 {
+            ended.usage = Some(outcome.usage);
+            ended.model_calls = u32::try_from(outcome.model_calls).unwrap_or(u32::MAX);
+        }
+        if !whole.is_empty() {
+            ended.messages = vec![Message::new(Role::Assistant, whole)];
+        }
+        self.close(ended);
+    }
+
+    fn end(&mut self, ending: Ending) {
+        let ended = self.outcome(ending);
+        self.close(ended);
+    }
+
+    fn close(&mut self, outcome: Outcome) {
+        self.is_over = true;
+        self.ready.push_back(AgentEvent::Ended(Box::new(outcome)));
+    }
+
+    fn outcome(&self, ending: Ending) -> Outcome {
+        Outcome {
+            ending,
+            text: self.text.clone(),
+            reasoning: self.reasoning.clone(),
+            messages: Vec::new(),
+            usage: None,
+            model_calls: 0,
+            rounds: 0,
+            tool_limit_reached: false,
+            loaded_skills: Vec::new(),
+            sources: Vec::new(),
+        }
+    }
+}
+
+fn started(open: &Open) -> AgentEvent {
+    AgentEvent::ToolStarted {
+        id: open.id.clone(),
+        name: open.name.clone(),
+        input: open.input.clone(),
+    }
+}

@@ -1,0 +1,282 @@
+//! Tools of a script whose calls are kept, and the network, which is one of them.
+
+use std::future::pending;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use quillet_agent::{Approval, PendingCall};
+use quillet_core::history::Digest;
+use quillet_core::tool::{
+    Repeat, Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec,
+};
+use quillet_core::web::{WebAnswer, WebRequest};
+use quillet_core::{BoxFuture, Map, Value};
+use quillet_script::host::{Network, Tools};
+use quillet_script::run::lane;
+
+use crate::agent::durable::{Book, Gate, JournalledTool, Kept, value_of, written};
+
+/// The name of the network among tools.
+const FETCH: &str = "fetch";
+
+/// What every tool of a run shares.
+#[derive(Debug)]
+pub(super) struct Keeping {
+    pub(super) book: Arc<Book>,
+    pub(super) gate: Gate,
+    /// What the ids of calls are made of.
+    pub(super) id: String,
+}
+
+impl Keeping {
+    /// The id of the call at a place: the same each time, and nobody else's.
+    fn id(&self, place: &str) -> String {
+        let digest = Digest::of(format!("{} {place}", self.id).as_bytes()).to_string();
+        format!("call_{}", digest.get(..24).unwrap_or(&digest))
+    }
+}
+
+/// The tools of scripts, with the journal before them.
+#[derive(Debug)]
+pub(super) struct KeptTools {
+    pub(super) inner: Arc<dyn Tools>,
+    pub(super) keeping: Arc<Keeping>,
+}
+
+impl Tools for KeptTools {
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let inner = self.inner.tool(name)?;
+        Some(kept(inner, &self.keeping))
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.inner.names()
+    }
+
+    fn network(&self) -> Option<Arc<dyn Network>> {
+        let network = self.inner.network()?;
+        Some(Arc::new(KeptNetwork {
+            network,
+            keeping: self.keeping.clone(),
+        }))
+    }
+
+    fn has_unasked(&self) -> bool {
+        self.inner.has_unasked()
+    }
+}
+
+fn kept(inner: Arc<dyn Tool>, keeping: &Arc<Keeping>) -> Arc<dyn Tool> {
+    Arc::new(KeptTool {
+        journalled: JournalledTool::new(inner, keeping.book.clone()),
+        keeping: keeping.clone(),
+    })
+}
+
+/// A tool of a script.
+#[derive(Debug)]
+struct KeptTool {
+    journalled: JournalledTool,
+    keeping: Arc<Keeping>,
+}
+
+impl KeptTool {
+    async fn make(&self, arguments: Map, context: &ToolContext) -> Result<ToolAnswer, ToolError> {
+        let Some(place) = lane::next_place() else {
+            let message = "a call of a durable script has no place in it";
+            return Err(ToolError::new(ToolErrorKind::Protocol, message));
+        };
+        let book = &self.keeping.book;
+        let Some(busy) = book.enter() else {
+            return pending().await;
+        };
+        let id = self.keeping.id(&place);
+        let tool = &self.spec().name;
+        let mut given = written(&arguments);
+        let known = book.call(&id);
+        if let Some((before, with)) = &known.called
+            && (**before != **tool || with.as_ref().is_some_and(|with| *with != given))
+        {
+            book.diverge(format!("the call {id} of {before} is another than before"));
+            drop(busy);
+            return pending().await;
+        }
+        if known.result.is_none() {
+            lane::go_live();
+        }
+        let call = PendingCall {
+            id: &id,
+            tool,
+            arguments: &given,
+        };
+        match self.keeping.gate.decide(call) {
+            Approval::Make => {}
+            Approval::MakeWith(arguments) => given = arguments,
+            Approval::Deny(text) => return Err(ToolError::new(ToolErrorKind::Refused, text)),
+            Approval::Answer(text) => {
+                return Ok(ToolAnswer {
+                    value: value_of(&text),
+                    images: Vec::new(),
+                });
+            }
+            Approval::Wait { why } => {
+                book.wait(Kept {
+                    call: id,
+                    tool: tool.clone(),
+                    arguments: given,
+                    why,
+                });
+                drop(busy);
+                return pending().await;
+            }
+        }
+        let context = ToolContext {
+            call: id.into(),
+            ..context.clone()
+        };
+        let arguments = match Value::from(serde_json::Value::Object(given)) {
+            Value::Map(map) => map,
+            _ => arguments,
+        };
+        let answer = self.journalled.answer(arguments, &context).await;
+        drop(busy);
+        answer
+    }
+}
+
+impl Tool for KeptTool {
+    fn spec(&self) -> &ToolSpec {
+        self.journalled.spec()
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move { Ok(self.make(arguments, context).await?.value) })
+    }
+
+    fn answer<'a>(
+        &'a self,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>> {
+        Box::pin(self.make(arguments, context))
+    }
+}
+
+/// The network of scripts, with the journal before it.
+#[derive(Debug)]
+struct KeptNetwork {
+    network: Arc<dyn Network>,
+    keeping: Arc<Keeping>,
+}
+
+impl Network for KeptNetwork {
+    fn fetch(&self, request: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>> {
+        Box::pin(async move {
+            let arguments = asked(&request);
+            let fetching = Fetching::new(self.network.clone(), request);
+            let tool = kept(Arc::new(fetching), &self.keeping);
+            let answer = tool.call(arguments, &ToolContext::default()).await;
+            let answer = answer.map_err(|error| error.message)?;
+            answered(&answer).ok_or_else(|| "the run's journal has no readable answer".to_owned())
+        })
+    }
+}
+
+/// One request to an address, as a tool.
+#[derive(Debug)]
+struct Fetching {
+    spec: ToolSpec,
+    network: Arc<dyn Network>,
+    request: WebRequest,
+}
+
+impl Fetching {
+    fn new(network: Arc<dyn Network>, request: WebRequest) -> Self {
+        let reads = matches!(
+            request.method.to_ascii_uppercase().as_str(),
+            "" | "GET" | "HEAD" | "OPTIONS"
+        );
+        let spec = ToolSpec {
+            name: FETCH.to_owned(),
+            repeat: if reads { Repeat::Freely } else { Repeat::Never },
+            ..ToolSpec::default()
+        };
+        Fetching {
+            spec,
+            network,
+            request,
+        }
+    }
+}
+
+impl Tool for Fetching {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, _: Map, _: &'a ToolContext) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            let fetched = self.network.fetch(self.request.clone()).await;
+            let fetched =
+                fetched.map_err(|message| ToolError::new(ToolErrorKind::Transport, message))?;
+            Ok(keepable(fetched))
+        })
+    }
+}
+
+/// A request as the journal keeps it. Headers may hold keys, and are only digested.
+fn asked(request: &WebRequest) -> Map {
+    let headers = Digest::of(format!("{:?}", request.headers).as_bytes()).to_string();
+    let body = request.body.as_deref().unwrap_or_default();
+    Map::from_iter([
+        ("method", Value::from(request.method.as_str())),
+        ("url", Value::from(request.url.as_str())),
+        ("headers_sha256", Value::from(headers)),
+        ("body", Value::from(STANDARD.encode(body))),
+    ])
+}
+
+fn keepable(answer: WebAnswer) -> Value {
+    let headers = answer.headers.into_iter();
+    let headers =
+        headers.map(|(name, value)| Value::from(vec![Value::from(name), Value::from(value)]));
+    Value::Map(Map::from_iter([
+        ("status", Value::Int(answer.status.into())),
+        ("url", Value::from(answer.url)),
+        ("headers", Value::from(headers.collect::<Vec<Value>>())),
+        ("body", Value::from(STANDARD.encode(answer.body))),
+    ]))
+}
+
+fn answered(kept: &Value) -> Option<WebAnswer> {
+    let kept = kept.as_map()?;
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let Some(Value::Int(status)) = kept.get("status") else {
+        return None;
+    };
+    let Some(Value::List(headers)) = kept.get("headers") else {
+        return None;
+    };
+    let header = |pair: &Value| match pair {
+        Value::List(pair) => match pair.as_slice() {
+            [name, value] => Some((text(name)?, text(value)?)),
+            _ => None,
+        },
+        _ => None,
+    };
+    Some(WebAnswer {
+        status: u16::try_from(*status).ok()?,
+        url: text(kept.get("url")?)?,
+        headers: headers
+            .as_slice()
+            .iter()
+            .map(header)
+            .collect::<Option<Vec<_>>>()?,
+        body: STANDARD.decode(kept.get("body")?.as_str()?).ok()?,
+    })
+}

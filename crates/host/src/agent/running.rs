@@ -145,6 +145,8 @@ pub(super) struct Resumed {
     pub(super) book: Arc<Book>,
     pub(super) setup: Option<Setup>,
     pub(super) epoch: u64,
+    /// Whether its question is in the session, and its events were told, as far as it has come.
+    pub(super) is_known: bool,
 }
 
 impl Running {
@@ -165,7 +167,7 @@ impl Running {
             ..Durability::default()
         };
         let stop = CancellationToken::new();
-        Running::at(service, admission, durability, None, stop, places)
+        Running::at(service, admission, durability, None, stop, Some(places))
     }
 
     /// A run that another process began, and this one goes on with.
@@ -174,12 +176,12 @@ impl Running {
         admission: Admission,
         resumed: Resumed,
         stop: CancellationToken,
-        places: Places,
+        places: Option<Places>,
     ) -> Self {
         let durability = Durability {
             book: Arc::new(OnceLock::from(resumed.book)),
             epoch: resumed.epoch,
-            is_resumed: true,
+            is_resumed: resumed.is_known,
             ..Durability::default()
         };
         let mut running = Running::at(service, admission, durability, resumed.setup, stop, places);
@@ -193,7 +195,7 @@ impl Running {
         durability: Durability,
         setup: Option<Setup>,
         stop: CancellationToken,
-        places: Places,
+        places: Option<Places>,
     ) -> Self {
         let id = admission.who.response_id(&admission.request_id);
         let run_id = admission.who.run_id(&admission.request_id);
@@ -223,7 +225,7 @@ impl Running {
             stop,
             asked_to_stop: Box::pin(async move { runs.cancelled(&run).await }),
             stage: Stage::Preparing(Box::pin(beginning.prepare())),
-            places: Some(places),
+            places,
             has_log: false,
             unsaid: None,
             durability,

@@ -84,7 +84,7 @@ impl AgentService {
             return Err(ForkError::NoStep { at, last });
         }
         let mut entries = all(&*journal, &run).await?;
-        let mut admission = admission(&run, &entries)?;
+        let mut admission = admission(&run, entries.first().map(|entry| &entry.step))?;
         entries.truncate(usize::try_from(at).unwrap_or(usize::MAX));
         let request_id = fork
             .request_id

@@ -11,6 +11,7 @@ mod book;
 mod decide;
 mod fork;
 mod gate;
+mod lent;
 mod list;
 mod model;
 mod request;
@@ -20,6 +21,7 @@ mod tool;
 
 pub use decide::{DecideError, Deciding};
 pub use fork::{Fork, ForkError};
+pub use lent::{Advanced, Bounds, Next, Permit};
 pub use request::Admission;
 
 pub(super) use book::Book;
@@ -40,6 +42,9 @@ pub(super) fn bind(run: &mut Run, book: &Arc<Book>, ask: &Permissions) {
         for tool in &mut skill.tools {
             *tool = tool::journalled(tool, book);
         }
+    }
+    if let Some(lent) = book.as_lent() {
+        lent.bind(run);
     }
     run.approver = Some(Arc::new(gate::Gate::new(book.clone(), ask.clone())));
 }

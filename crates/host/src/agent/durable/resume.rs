@@ -89,11 +89,8 @@ impl AgentService {
             return Ok(None);
         };
         let entries = all(&*journal, run).await?;
-        let admission = admission(run, &entries)?;
-        let setup = entries.iter().find_map(|entry| match &entry.step {
-            Step::Prepared { setup } => serde_json::from_value::<Setup>(setup.clone()).ok(),
-            _ => None,
-        });
+        let admission = admission(run, entries.first().map(|entry| &entry.step))?;
+        let setup = setup(entries.iter().map(|entry| &entry.step));
         let stop = tokio_util::sync::CancellationToken::new();
         let book = Book::open(
             journal,
@@ -114,6 +111,7 @@ impl AgentService {
             book,
             setup,
             epoch: claim.epoch,
+            is_known: true,
         };
         let places = Places::new(place, permit);
         Ok(Some(Running::resumed(
@@ -121,7 +119,7 @@ impl AgentService {
             admission,
             resumed,
             stop,
-            places,
+            Some(places),
         )))
     }
 }
@@ -144,16 +142,24 @@ pub(in crate::agent) async fn all(
 }
 
 /// What the run was asked.
-pub(in crate::agent) fn admission(run: &str, entries: &[Entry]) -> Result<Admission, StoreError> {
+pub(super) fn admission(run: &str, first: Option<&Step>) -> Result<Admission, StoreError> {
     let corrupt = |why: String| {
         let message = format!("run id {run:?}: its journal cannot be gone on with: {why}");
         StoreError::new(StoreErrorKind::Corrupt, message)
     };
-    match entries.first().map(|entry| &entry.step) {
+    match first {
         Some(Step::Admitted { request }) => serde_json::from_value(request.clone())
             .map_err(|error| corrupt(format!("its request is of another version: {error}"))),
         _ => Err(corrupt("it does not begin with a request".to_owned())),
     }
+}
+
+/// What the run began with, once that was known.
+pub(super) fn setup<'a>(mut steps: impl Iterator<Item = &'a Step>) -> Option<Setup> {
+    steps.find_map(|step| match step {
+        Step::Prepared { setup } => serde_json::from_value(setup.clone()).ok(),
+        _ => None,
+    })
 }
 
 /// Denies calls that nobody has decided about in time.

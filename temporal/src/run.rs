@@ -166,7 +166,8 @@ impl AgentRun {
         at.ok_or_else(|| {
             let is_meant =
                 |step: &Step| matches!(step, Step::Decided { call: id, .. } if **id == **call);
-            if self.decided.iter().any(is_meant) {
+            let is_known = |kept: &Kept| matches!(kept, Kept::Here(step) if is_meant(step));
+            if self.decided.iter().any(is_meant) || self.course.kept.iter().any(is_known) {
                 return format!(
                     "run.not_waiting: somebody else decided about the call {call:?} first"
                 );

@@ -204,6 +204,12 @@ fn asked_before(body: &Value) -> usize {
     messages.iter().filter(|m| m["role"] == "assistant").count()
 }
 
+/// One call, whose id is of its turn.
+pub fn call(turn: usize, tool: &str, step: usize) -> Turn {
+    let arguments = json!({"step": step}).to_string();
+    Turn::new(Vec::new()).and_call(format!("call_{turn}"), tool, [arguments])
+}
+
 /// What the model does next follows from what it is shown.
 pub fn clerk(body: &Value) -> Turn {
     let turn = asked_before(body);

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use quillet_fake_provider::{FakeProvider, Turn, Wire};
 use quillet_test_support::TempDir;
+use quillet_worker::args::Place as Location;
 use serde_json::{Value, json};
 
 use crate::tools::{Calls, TOOLS, Trap, clerk, counts, serve_model, serve_tools};
@@ -64,7 +65,7 @@ impl World {
             .into_owned();
         let journal = world.folder.path().join("journal.db");
         let settings = format!(
-            "[store]\nurl = \"dir:s\"\n[agent]\njournal = \"sqlite:{}\"\nruns = \"memory:\"\nsessions = \"memory:\"\nlease_ms = 1500\n{settings}[tools]\naddresses = {{allow = [\"127.0.0.1\"]}}\n",
+            "[store]\nurl = \"dir:s\"\n[agent]\njournal = \"sqlite:{}\"\nruns = \"memory:\"\nsessions = \"memory:\"\nlease_ms = 1500\n{settings}[tools]\nresponse_bytes = 4000000\naddresses = {{allow = [\"127.0.0.1\"]}}\n",
             journal.display()
         );
         for worker in 0..workers {
@@ -87,6 +88,18 @@ impl World {
 
     fn place(&self, worker: usize) -> PathBuf {
         self.folder.path().join(format!("w{worker}"))
+    }
+
+    /// Where a client of this process finds Temporal.
+    pub fn desk(&self) -> Location {
+        Location {
+            temporal: self.address.clone(),
+            namespace: "default".to_owned(),
+            queue: self.queue.clone(),
+            config: None,
+            store: None,
+            log: None,
+        }
     }
 
     /// The program, as a worker of this number has it.
@@ -181,6 +194,57 @@ impl World {
         args.extend(more);
         args.extend(["--call", call]);
         self.client(&args)
+    }
+
+    /// The end of a run about which nobody decides anything.
+    pub fn until_over(&self, run: &str) -> (Value, usize) {
+        let over = |shown: &Value| shown["state"] != "waiting" && shown["state"] != "running";
+        (self.until(run, over), 0)
+    }
+
+    /// The end of a run that takes so many seconds at most, and is not looked at meanwhile.
+    pub fn end_within(&self, run: &str, seconds: u64) -> (Value, usize) {
+        let began = Instant::now();
+        loop {
+            if self
+                .listed()
+                .iter()
+                .any(|one| one["id"] == run && one["state"] != "running")
+            {
+                return self.end(run);
+            }
+            assert!(
+                began.elapsed() < Duration::from_secs(seconds),
+                "{run}: {}",
+                self.logs()
+            );
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Runs, the latest first.
+    pub fn listed(&self) -> Vec<Value> {
+        let listed = self.told(&["list", "--json", "-n", "10000"]);
+        listed
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    /// Waits until the models were asked so often.
+    pub fn until_asked(&self, count: usize) {
+        let began = Instant::now();
+        while self.asked() < count {
+            assert!(began.elapsed() < PATIENCE, "{}", self.logs());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Begins a run and waits for its end; how long that took.
+    pub fn run_whole(&self, id: &str) -> Duration {
+        let began = Instant::now();
+        self.told(&["run", "Do it", "-m", "agent/clerk", "--id", id, "--wait"]);
+        began.elapsed()
     }
 
     /// The end of a run. Calls whose outcome is unknown are decided about by somebody who looks.

@@ -9,7 +9,6 @@
     reason = "of what the macros make of each method"
 )]
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,10 +19,14 @@ use quillet_host::agent::{self, AgentService, Permit};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::course::{Bounds, Calling, Came, Course, End, Kept, Need, Next};
 use crate::shelf::Shelf;
+
+/// Time without a sign of life, where the workflow names none.
+const LEASE: Duration = Duration::from_secs(10);
 
 /// Runs of agents, as activities do them.
 #[derive(Debug)]
@@ -41,7 +44,7 @@ impl Agents {
         ctx: ActivityContext,
         course: Course,
     ) -> Result<Came, ActivityError> {
-        self.beating(&ctx, self.go(course, Permit::Nothing)).await
+        beating(&ctx, async move { self.go(course, Permit::Nothing).await }).await
     }
 
     /// Goes on until the model is to be asked, and asks it.
@@ -51,7 +54,7 @@ impl Agents {
         ctx: ActivityContext,
         course: Course,
     ) -> Result<Came, ActivityError> {
-        self.beating(&ctx, self.go(course, Permit::Question)).await
+        beating(&ctx, async move { self.go(course, Permit::Question).await }).await
     }
 
     /// Makes one call.
@@ -61,7 +64,7 @@ impl Agents {
         ctx: ActivityContext,
         calling: Calling,
     ) -> Result<Vec<Kept>, ActivityError> {
-        self.beating(&ctx, self.one(calling)).await
+        beating(&ctx, async move { self.one(calling).await }).await
     }
 }
 
@@ -70,27 +73,6 @@ impl Agents {
     #[must_use]
     pub fn new(service: Arc<AgentService>, shelf: Shelf) -> Self {
         Agents { service, shelf }
-    }
-
-    /// Does some work and says meanwhile that this process lives. Work that nobody wants any more is
-    /// dropped, which stops the model and the tools.
-    async fn beating<T>(
-        &self,
-        ctx: &ActivityContext,
-        work: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, ActivityError> {
-        let lease = ctx.info().heartbeat_timeout;
-        let mut beat = interval(lease.unwrap_or(self.service.options().lease) / 4);
-        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut work = pin!(work);
-        loop {
-            tokio::select! {
-                biased;
-                done = &mut work => return done.map_err(failed),
-                () = ctx.cancelled() => return Err(ActivityError::cancelled()),
-                _ = beat.tick() => ctx.record_heartbeat(()).await?,
-            }
-        }
     }
 
     async fn go(&self, course: Course, permit: Permit) -> Result<Came, StoreError> {
@@ -105,7 +87,7 @@ impl Agents {
             moved,
             more: more?,
             next,
-            bounds: advanced.bounds.map(|bounds| self.bounds(bounds)),
+            bounds: advanced.bounds.map(bounds),
         })
     }
 
@@ -130,15 +112,6 @@ impl Agents {
             agent::Next::Decision(waiting) => Next::Decide(waiting.clone()),
             agent::Next::End => Next::End(ended(&advanced.steps)),
         })
-    }
-
-    fn bounds(&self, bounds: agent::Bounds) -> Bounds {
-        Bounds {
-            call_ms: millis(bounds.call_time),
-            ask_ms: millis(bounds.run_time),
-            lease_ms: millis(self.service.options().lease),
-            places: bounds.concurrent_calls,
-        }
     }
 
     async fn one(&self, calling: Calling) -> Result<Vec<Kept>, StoreError> {
@@ -170,6 +143,32 @@ impl Agents {
     }
 }
 
+/// Does some work and says meanwhile that this process lives. The work is a task of its own: what
+/// takes its thread for a while, such as reading megabytes of JSON, does not keep back the signs of
+/// life. Work that nobody wants any more is dropped, which stops the model and the tools.
+async fn beating<T: Send + 'static>(
+    ctx: &ActivityContext,
+    work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Result<T, ActivityError> {
+    let lease = ctx.info().heartbeat_timeout.unwrap_or(LEASE);
+    let mut beat = interval(lease / 4);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut task = JoinSet::new();
+    task.spawn(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = task.join_next() => return match done {
+                Some(Ok(done)) => done.map_err(failed),
+                Some(Err(error)) => Err(ActivityError::application(ApplicationFailure::new(error))),
+                None => Err(ActivityError::cancelled()),
+            },
+            () = ctx.cancelled() => return Err(ActivityError::cancelled()),
+            _ = beat.tick() => ctx.record_heartbeat(()).await?,
+        }
+    }
+}
+
 fn unkept() -> Failed {
     let message =
         "The call was made. Its result is larger than the journal of runs takes, and is lost.";
@@ -178,6 +177,14 @@ fn unkept() -> Failed {
         kind: error.kind,
         message: error.message,
         for_model: message.to_owned(),
+    }
+}
+
+fn bounds(bounds: agent::Bounds) -> Bounds {
+    Bounds {
+        call_ms: millis(bounds.call_time),
+        ask_ms: millis(bounds.run_time),
+        places: bounds.concurrent_calls,
     }
 }
 

@@ -107,8 +107,7 @@ impl Desk<'_> {
     }
 
     async fn shelf(&self) -> Result<Shelf, Failure> {
-        let host = Host::open(self.settings).await?;
-        worker::shelf(&host, self.settings)
+        worker::shelf(&Host::open(self.settings).await?, self.settings)
     }
 
     async fn begin(&self, request: AgentRequest, id: Option<&str>) -> Result<String, Failure> {
@@ -120,11 +119,8 @@ impl Desk<'_> {
         let (run, admitted) = Admission::admit(&Who::at(ASKER), &id, request)
             .map_err(|error| Failure::Usage(error.to_string()))?;
         let kept = self.shelf().await?.keep(vec![admitted]).await?;
-        let course = Course {
-            run: run.clone(),
-            kept,
-            bounds: None,
-        };
+        let lease = self.settings.milliseconds(&settings::AGENT_LEASE_MS);
+        let course = Course::new(run.clone(), kept, lease);
         let mut memo = MemoValues::new();
         memo.insert(run::TITLE, title)
             .insert(run::STATE, "running".to_owned());

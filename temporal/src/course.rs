@@ -45,9 +45,30 @@ pub struct Course {
     pub run: String,
     /// Its steps.
     pub kept: Vec<Kept>,
+    /// Time without a sign of life after which a worker counts as gone, in milliseconds.
+    pub lease_ms: u64,
     /// Its bounds, once it is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
+}
+
+impl Course {
+    /// A run that begins with these steps.
+    #[must_use]
+    pub fn new(run: String, kept: Vec<Kept>, lease: Duration) -> Self {
+        Course {
+            run,
+            kept,
+            lease_ms: u64::try_from(lease.as_millis()).unwrap_or(u64::MAX),
+            bounds: None,
+        }
+    }
+
+    /// Time without a sign of life after which a worker counts as gone.
+    #[must_use]
+    pub fn lease(&self) -> Duration {
+        Duration::from_millis(self.lease_ms)
+    }
 }
 
 /// How long the run's activities may take.
@@ -57,8 +78,6 @@ pub struct Bounds {
     pub call_ms: u64,
     /// One question, in milliseconds.
     pub ask_ms: u64,
-    /// Time without a sign of life after which a worker counts as gone, in milliseconds.
-    pub lease_ms: u64,
     /// Calls that are made side by side.
     pub places: usize,
 }
@@ -74,12 +93,6 @@ impl Bounds {
     #[must_use]
     pub fn ask(&self) -> Duration {
         Duration::from_millis(self.ask_ms)
-    }
-
-    /// Time without a sign of life.
-    #[must_use]
-    pub fn lease(&self) -> Duration {
-        Duration::from_millis(self.lease_ms)
     }
 }
 

@@ -40,8 +40,6 @@ const MOST_EVENTS: u32 = 2_000;
 const ATTEMPTS: u32 = 100;
 /// What making ready may take.
 const READY: Duration = Duration::from_secs(300);
-/// Time without a sign of life while the run's own bound is not known yet.
-const READY_LEASE: Duration = Duration::from_secs(10);
 /// What an activity may take beyond what it does: reading and writing its steps.
 const MARGIN: Duration = Duration::from_secs(120);
 
@@ -203,14 +201,14 @@ impl AgentRun {
 
 async fn prepare(ctx: &WorkflowContext<AgentRun>) -> Result<Came, WorkflowTermination> {
     let course = ctx.state(|run| run.course.clone());
-    let options = options(READY, READY_LEASE, ATTEMPTS);
+    let options = options(READY, course.lease(), ATTEMPTS);
     let came = ctx.execute_activity(Agents::prepare, course, options).await;
     came.map_err(stopped)
 }
 
 async fn ask(ctx: &WorkflowContext<AgentRun>, bounds: Bounds) -> Result<Came, WorkflowTermination> {
     let course = ctx.state(|run| run.course.clone());
-    let options = options(bounds.ask() + MARGIN, bounds.lease(), ATTEMPTS);
+    let options = options(bounds.ask() + MARGIN, course.lease(), ATTEMPTS);
     let came = ctx.execute_activity(Agents::ask, course, options).await;
     came.map_err(stopped)
 }
@@ -229,7 +227,7 @@ async fn make(
                 Repeat::Never => 1,
                 Repeat::Freely | Repeat::WithKey => ATTEMPTS,
             };
-            let options = options(bounds.call() + MARGIN, bounds.lease(), attempts);
+            let options = options(bounds.call() + MARGIN, course.lease(), attempts);
             let calling = Calling {
                 course: course.clone(),
                 call: need.call.clone(),

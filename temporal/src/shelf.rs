@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quillet_core::clock;
 use quillet_core::history::Digest;
 use quillet_core::journal::{Journal, RunHead, Standing, State, Step};
 use quillet_core::store::{StoreError, StoreErrorKind};
 
 use crate::course::{Away, COURSE_BYTES, Kept, MOST_BYTES, STEP_BYTES};
 
-/// What the runs of the journal are called that are shelves. Nobody's runs are listed by it.
+/// What the runs of the journal are that are shelves, and whose. `quillet` leaves them alone; that
+/// they seem to be the oldest keeps them behind all others in lists.
 const KIND: &str = "kept";
 /// Time in which a shelf is filled; nobody goes on with it meanwhile.
 const LEASE: Duration = Duration::from_secs(60);
@@ -115,7 +115,7 @@ impl Shelf {
             id: id.as_str().into(),
             kind: KIND.into(),
             scope: KIND.into(),
-            created_ms: clock::millis(),
+            created_ms: 1,
             ..RunHead::default()
         };
         let claim = match self.journal.begin(&head, steps, LEASE).await {

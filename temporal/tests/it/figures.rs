@@ -102,11 +102,8 @@ async fn many(world: &World) -> Duration {
         };
         let who = Who::at("temporal");
         let (run, admitted) = Admission::admit(&who, &format!("many-{number}"), request).unwrap();
-        let course = Course {
-            run: run.clone(),
-            kept: vec![Kept::Here(admitted)],
-            bounds: None,
-        };
+        let kept = vec![Kept::Here(admitted)];
+        let course = Course::new(run.clone(), kept, Duration::from_secs(10));
         let options = WorkflowStartOptions::new(world.desk().queue, run).build();
         client
             .start_workflow(AgentRun::run, course, options)

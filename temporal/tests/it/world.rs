@@ -72,8 +72,10 @@ impl World {
             let tools = serve_tools(worker, &world.calls, &world.trap);
             let place = world.place(worker);
             write(&place, "quillet.toml", &settings);
-            let clerk = format!("model: gpt-4o\ninstructions: Do it.\ntools: [\"*\"]\n{agent}");
+            let clerk = format!("model: gpt-4o\nprompt: hi\ntools: [\"*\"]\n{agent}");
             write(&place, "s/agents/clerk.yaml", &clerk);
+            // What a prompt calls while it is rendered is a part of making ready.
+            write(&place, "s/prompts/hi.gotmpl", "Do it: {{ look 99 }}.");
             for (tool, method, idempotent) in TOOLS.into_iter().chain([("huge", "GET", "true")]) {
                 let text = format!(
                     r#"{{"type":"restful","url":"http://{tools}/{tool}","method":"{method}","idempotent":{idempotent},

@@ -551,9 +551,9 @@ impl Beginning {
             self.open().await?;
         }
         let id = self.admission.who.response_id(&self.admission.request_id);
-        let mut prepared =
-            assemble::prepare(&self.service, request, &id, self.stop.clone()).await?;
         let has_setup = self.setup.is_some();
+        let stop = self.stop.clone();
+        let mut prepared = assemble::prepare(&self.service, request, &id, stop, has_setup).await?;
         if let Some(setup) = self.setup.clone() {
             if let Some(model) = &setup.model {
                 assemble::ask_another(&self.service, &mut prepared, model)?;
@@ -589,7 +589,7 @@ impl Beginning {
         let model = self.admission.request.model.as_ref();
         let head = RunHead {
             id: run.clone(),
-            kind: "agent".into(),
+            kind: durable::KIND.into(),
             title: model.map_or("", |model| model.model_id.as_str()).into(),
             scope: who.scope().into(),
             created_ms: clock::millis(),

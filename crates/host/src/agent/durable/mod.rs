@@ -32,6 +32,10 @@ use std::sync::Arc;
 
 use quillet_agent::{Permissions, Run};
 
+/// What the runs of a journal are that are here gone on with. Whoever keeps something else there says
+/// so, and is left alone.
+pub(super) const KIND: &str = "agent";
+
 /// Sends what a run does through its journal.
 pub(super) fn bind(run: &mut Run, book: &Arc<Book>, ask: &Permissions) {
     run.model = Arc::new(model::JournalledModel::new(run.model.clone(), book.clone()));

@@ -9,7 +9,7 @@ use quillet_core::journal::{Decision, Entry, Journal, RunFilter, State, Step};
 use quillet_core::runs::Allowance;
 use quillet_core::store::{StoreError, StoreErrorKind};
 
-use super::{Admission, Book, Setup};
+use super::{Admission, Book, KIND, Setup};
 use crate::agent::running::Resumed;
 use crate::agent::service::Places;
 use crate::agent::{AgentService, Running};
@@ -74,7 +74,8 @@ impl AgentService {
         let Ok(place) = self.places().try_acquire_owned() else {
             return Ok(None);
         };
-        let Some(head) = journal.head(run).await? else {
+        let head = journal.head(run).await?;
+        let Some(head) = head.filter(|head| &*head.kind == KIND) else {
             return Ok(None);
         };
         // Its readers are told by the log of runs, which its last owner may still hold.

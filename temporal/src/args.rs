@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::batch::Batch;
+
 /// Durable runs of Quillet on Temporal. Without a command it is a worker: it runs what others begin,
 /// until it is told to stop.
 #[derive(Debug, Parser)]
@@ -78,6 +80,8 @@ pub enum Command {
         #[arg(long)]
         wait: bool,
     },
+    /// Run every line of a file, each as a run of its own; begun again, it goes on.
+    Batch(Batch),
     /// List runs, the latest first.
     List {
         /// How many.

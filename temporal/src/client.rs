@@ -12,6 +12,7 @@ use quillet::{Host, core};
 use quillet_core::journal::{Decision, Step, Waiting};
 use quillet_host::agent::{Admission, AgentRequest, ModelSettings, Who};
 use serde_json::{Value, json};
+use temporalio_client::errors::WorkflowStartError;
 use temporalio_client::{
     Client, WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions,
     WorkflowExecutionStatus, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdReusePolicy,
@@ -20,6 +21,7 @@ use temporalio_client::{
 use temporalio_common::MemoValues;
 
 use crate::args::{Command, Place};
+use crate::batch;
 use crate::course::{Course, Deciding, End, Kept, View};
 use crate::failure::Failure;
 use crate::run::{self, AgentRun};
@@ -53,17 +55,22 @@ pub async fn run(command: &Command, place: &Place, settings: &Settings) -> Resul
             wait,
         } => {
             let request = AgentRequest {
-                model: model.as_ref().map(|model| ModelSettings {
-                    model_id: model.clone(),
-                    ..ModelSettings::default()
-                }),
+                model: self::model(model.as_deref()),
                 session: session.clone(),
                 ..AgentRequest::question(question)
             };
-            let run = desk.begin(request, id.as_deref()).await?;
+            let shelf = desk.shelf().await?;
+            let run = match desk.begin(&shelf, request, id.as_deref()).await? {
+                Begun::Now(run) => run,
+                Begun::Before(run) => {
+                    let what = format!("there is a run of this id, {run}: choose another --id");
+                    return Err(Failure::Usage(what));
+                }
+            };
             say(&run)?;
             if *wait { desk.wait(&run).await } else { Ok(()) }
         }
+        Command::Batch(batch) => batch::run(&desk, batch).await,
         Command::List { most, json } => desk.list(*most, *json).await,
         Command::Show { id, json } => desk.show(&whole(id), *json).await,
         Command::Decide {
@@ -91,7 +98,24 @@ pub async fn run(command: &Command, place: &Place, settings: &Settings) -> Resul
     }
 }
 
-struct Desk<'a> {
+/// Whether a run began just now.
+pub(crate) enum Begun {
+    /// It did.
+    Now(String),
+    /// There was one of this id.
+    Before(String),
+}
+
+/// The model of a request.
+pub(crate) fn model(name: Option<&str>) -> Option<ModelSettings> {
+    name.map(|name| ModelSettings {
+        model_id: name.to_owned(),
+        ..ModelSettings::default()
+    })
+}
+
+/// Temporal and the settings, for whoever does something with runs.
+pub(crate) struct Desk<'a> {
     client: Client,
     place: &'a Place,
     settings: &'a Settings,
@@ -106,35 +130,40 @@ impl Desk<'_> {
         Failure::of(&self.place.temporal, run, error)
     }
 
-    async fn shelf(&self) -> Result<Shelf, Failure> {
+    pub(crate) async fn shelf(&self) -> Result<Shelf, Failure> {
         worker::shelf(&Host::open(self.settings).await?, self.settings)
     }
 
-    async fn begin(&self, request: AgentRequest, id: Option<&str>) -> Result<String, Failure> {
-        let title = request
-            .model
-            .as_ref()
-            .map_or_else(String::new, |model| model.model_id.clone());
+    pub(crate) async fn begin(
+        &self,
+        shelf: &Shelf,
+        request: AgentRequest,
+        id: Option<&str>,
+    ) -> Result<Begun, Failure> {
+        let title = request.model.as_ref().map(|model| model.model_id.clone());
         let id = id.map_or_else(parts::new_id, str::to_owned);
         let (run, admitted) = Admission::admit(&Who::at(ASKER), &id, request)
             .map_err(|error| Failure::Usage(error.to_string()))?;
-        let kept = self.shelf().await?.keep(vec![admitted]).await?;
+        let kept = shelf.keep(vec![admitted]).await?;
         let lease = self.settings.milliseconds(&settings::AGENT_LEASE_MS);
         let course = Course::new(run.clone(), kept, lease);
         let mut memo = MemoValues::new();
-        memo.insert(run::TITLE, title)
+        memo.insert(run::TITLE, title.unwrap_or_default())
             .insert(run::STATE, "running".to_owned());
         let options = WorkflowStartOptions::new(&self.place.queue, &run)
             .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
             .task_timeout(TASK)
             .memo(memo)
             .build();
-        let begun = self
+        match self
             .client
             .start_workflow(AgentRun::run, course, options)
-            .await;
-        begun.map_err(|error| self.failed(&run, error))?;
-        Ok(run)
+            .await
+        {
+            Ok(_) => Ok(Begun::Now(run)),
+            Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(Begun::Before(run)),
+            Err(error) => Err(self.failed(&run, error)),
+        }
     }
 
     /// Waits until the run is over or waits for somebody.
@@ -171,7 +200,7 @@ impl Desk<'_> {
         }
     }
 
-    async fn end(&self, run: &str) -> Result<End, Failure> {
+    pub(crate) async fn end(&self, run: &str) -> Result<End, Failure> {
         let end = self
             .handle(run)
             .get_result(WorkflowGetResultOptions::default())

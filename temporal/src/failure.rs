@@ -73,12 +73,7 @@ pub(crate) enum Said {
 
 impl From<WorkflowStartError> for Said {
     fn from(error: WorkflowStartError) -> Self {
-        match error {
-            WorkflowStartError::AlreadyStarted { .. } => {
-                Said::Other("there is a run of this id, choose another --id".to_owned())
-            }
-            other => Said::Other(other.to_string()),
-        }
+        Said::Other(error.to_string())
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub mod activities;
 pub mod args;
+pub mod batch;
 pub mod client;
 pub mod course;
 pub mod failure;

@@ -316,7 +316,7 @@ fn now_ms(ctx: &WorkflowContext<AgentRun>) -> u64 {
 fn options(longest: Duration, lease: Duration, attempts: u32) -> ActivityOptions {
     let retry = RetryPolicy::builder()
         .initial_interval(Duration::from_millis(100))
-        .maximum_interval(Duration::from_secs(30))
+        .maximum_interval(Duration::from_secs(5))
         .maximum_attempts(attempts)
         .build();
     ActivityOptions::with_start_to_close_timeout(longest)

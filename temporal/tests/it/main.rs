@@ -6,6 +6,7 @@ mod away;
 mod figures;
 mod killed;
 mod large;
+mod rows;
 mod server;
 mod tools;
 mod world;

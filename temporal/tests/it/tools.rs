@@ -186,13 +186,18 @@ pub fn serve_model(
         // In the middle of the answer: its first piece is on its way, its last is not.
         let (trap, pause) = (trap.clone(), turn.pause);
         if !pause.is_zero() {
+            let pieces = u32::try_from(turn.pieces.len()).unwrap();
+            let is_last = question == TURNS.len();
             thread::spawn(move || {
                 thread::sleep(pause / 2);
-                Trap::pass(
-                    &trap,
-                    worker,
-                    &format!("question {} is half answered", question + 1),
-                );
+                let what = format!("question {} is half answered", question + 1);
+                // After the last answer the run is over.
+                if Trap::pass(&trap, worker, &what) || is_last {
+                    return;
+                }
+                thread::sleep(pause * pieces);
+                let what = format!("question {} is answered", question + 1);
+                Trap::pass(&trap, worker, &what);
             });
         }
         turn

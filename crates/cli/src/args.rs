@@ -6,6 +6,7 @@ mod runs;
 mod script;
 mod sql;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -121,6 +122,17 @@ pub(crate) enum Command {
     /// Durable runs: what they did and what they wait for; decide, go on, fork.
     #[command(subcommand)]
     Runs(Runs),
+    /// Run durable runs on Temporal, with the program quillet-worker: it gets all that follows.
+    #[command(disable_help_flag = true)]
+    Worker {
+        /// For quillet-worker.
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGUMENT"
+        )]
+        arguments: Vec<OsString>,
+    },
     /// List, show, add and remove agents of the store.
     #[command(subcommand)]
     Agent(Stored),
@@ -650,6 +662,7 @@ impl Command {
             | Command::Keys(_)
             | Command::Trace(_)
             | Command::JsWorker
+            | Command::Worker { .. }
             | Command::Completions { .. } => None,
         }
     }

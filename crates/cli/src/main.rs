@@ -72,6 +72,9 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     if let Command::JsWorker = &cli.command {
         return command::js_worker::run();
     }
+    if let Command::Worker { arguments } = &cli.command {
+        return command::worker::run(cli, arguments);
+    }
     let mut config = Settings::load(cli.config.as_deref(), &cli.flags())?;
     config.warn_with(terminal::warning);
     if let Ok(transport) = command::js_worker::transport() {
@@ -159,6 +162,7 @@ async fn dispatch(cli: &Cli, config: &Settings) -> Result<(), Failure> {
             | Command::Sql(_)
             | Command::Config(_)
             | Command::JsWorker
+            | Command::Worker { .. }
             | Command::Completions { .. } => Ok(()),
         }
     };

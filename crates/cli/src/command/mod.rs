@@ -28,3 +28,4 @@ pub(crate) mod sql;
 pub(crate) mod stored;
 pub(crate) mod test;
 pub(crate) mod trace;
+pub(crate) mod worker;

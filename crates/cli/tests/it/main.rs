@@ -47,6 +47,7 @@ mod tape;
 mod test_prompt;
 mod testing;
 mod trace;
+mod worker;
 
 use std::ffi::OsStr;
 use std::fs;

@@ -21,25 +21,32 @@ use super::{
 /// Pictures of one result that a model is shown.
 const MOST_RESULT_IMAGES: usize = 8;
 
-/// Collects what a run needs: model, history, prompt, tools, skills.
+/// Collects what a run needs: model, history, prompt, tools, skills. Where it is known already what
+/// was said to the model when the run began, no prompt is rendered and no history is loaded for it:
+/// both may ask others, and what they said then counts.
 pub(super) async fn prepare(
     service: &AgentService,
     mut request: AgentRequest,
     id: &str,
     stop: CancellationToken,
+    is_known: bool,
 ) -> Result<Prepared, AgentError> {
     let agent = stored::find(service, &request).await?;
     let name = stored::name(&request);
     let name = name.map(str::to_owned);
     let spoke = match &agent {
-        Some(agent) => stored::lay_under(service, agent, &mut request, id).await?,
+        Some(agent) => stored::lay_under(service, agent, &mut request, id, is_known).await?,
         None => None,
     };
     let connected = service.parts.models.connect(request.model.as_ref())?;
     let session = request.session_id();
     let mut input = std::mem::take(&mut request.input);
     let documents = documents(service, &request, &connected, &mut input).await?;
-    let mut talk = conversation(service, &request, input, session.as_deref()).await?;
+    let mut talk = if is_known {
+        Talk::default()
+    } else {
+        conversation(service, &request, input, session.as_deref()).await?
+    };
     let is_asked_again =
         talk.is_loaded && history::is_asked_again(&talk.past.messages, &talk.asked);
     if is_asked_again {
@@ -202,6 +209,7 @@ fn searched(knowledge: Arc<KnowledgeBase>) -> Documents {
 }
 
 /// What was said before, and what is asked.
+#[derive(Default)]
 struct Talk {
     system: Option<String>,
     past: Past,

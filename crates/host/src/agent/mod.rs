@@ -21,7 +21,9 @@ mod stored;
 mod who;
 
 pub use counts::AgentCounts;
-pub use durable::{Admission, DecideError, Deciding, Fork, ForkError};
+pub use durable::{
+    Admission, Advanced, Bounds, DecideError, Deciding, Fork, ForkError, Next, Permit,
+};
 pub use offer::definitions_of;
 pub use parts::{AgentOptions, AgentParts, Connected, Models};
 pub use prompt::CLARIFY;

@@ -166,6 +166,8 @@ pub(super) struct Resumed {
     pub(super) setup: Option<Setup>,
     pub(super) script: Option<ScriptSetup>,
     pub(super) epoch: u64,
+    /// Whether its question is in the session, and its events were told, as far as it has come.
+    pub(super) is_known: bool,
 }
 
 impl Running {
@@ -186,7 +188,8 @@ impl Running {
             ..Durability::default()
         };
         let stop = CancellationToken::new();
-        Running::at(service, admission, durability, (None, None), stop, places)
+        let setups = (None, None);
+        Running::at(service, admission, durability, setups, stop, Some(places))
     }
 
     /// A run that another process began, and this one goes on with.
@@ -195,12 +198,12 @@ impl Running {
         admission: Admission,
         resumed: Resumed,
         stop: CancellationToken,
-        places: Places,
+        places: Option<Places>,
     ) -> Self {
         let durability = Durability {
             book: Arc::new(OnceLock::from(resumed.book)),
             epoch: resumed.epoch,
-            is_resumed: true,
+            is_resumed: resumed.is_known,
             ..Durability::default()
         };
         let setups = (resumed.setup, resumed.script);
@@ -215,7 +218,7 @@ impl Running {
         durability: Durability,
         (setup, script): (Option<Setup>, Option<ScriptSetup>),
         stop: CancellationToken,
-        places: Places,
+        places: Option<Places>,
     ) -> Self {
         let id = admission.who.response_id(&admission.request_id);
         let run_id = admission.who.run_id(&admission.request_id);
@@ -250,7 +253,7 @@ impl Running {
             stop,
             asked_to_stop: Box::pin(async move { runs.cancelled(&run).await }),
             stage: Stage::Preparing(Box::pin(beginning.prepare())),
-            places: Some(places),
+            places,
             has_log: false,
             unsaid: None,
             is_script,
@@ -617,9 +620,9 @@ impl Beginning {
             self.open().await?;
         }
         let id = self.admission.who.response_id(&self.admission.request_id);
-        let mut prepared =
-            assemble::prepare(&self.service, request, &id, self.stop.clone()).await?;
         let has_setup = self.setup.is_some();
+        let stop = self.stop.clone();
+        let mut prepared = assemble::prepare(&self.service, request, &id, stop, has_setup).await?;
         if let Some(setup) = self.setup.clone() {
             if let Some(model) = &setup.model {
                 assemble::ask_another(&self.service, &mut prepared, model)?;
@@ -660,12 +663,10 @@ impl Beginning {
         };
         let head = RunHead {
             id: run.clone(),
-            kind: if script.is_some() {
-                durable::SCRIPT
-            } else {
-                "agent"
-            }
-            .into(),
+            kind: match script {
+                Some(_) => durable::SCRIPT.into(),
+                None => durable::AGENT.into(),
+            },
             title: title.into(),
             scope: who.scope().into(),
             created_ms: clock::millis(),

@@ -64,16 +64,21 @@ async fn unknown(service: &AgentService, name: &str) -> AgentError {
 }
 
 /// Lays an agent under a request: what the request says itself stays. Gives the stored prompt that
-/// its instructions are, if they are one.
+/// its instructions are, if they are one. Instructions that are known are not made again.
 pub(super) async fn lay_under(
     service: &AgentService,
     agent: &AgentDefinition,
     request: &mut AgentRequest,
     id: &str,
+    is_known: bool,
 ) -> Result<Option<PromptVersion>, AgentError> {
     model(agent, request);
     let session = request.session_id();
-    let (own, spoke) = instructions(service, agent, id, session.as_deref()).await?;
+    let (own, spoke) = if is_known {
+        (None, None)
+    } else {
+        instructions(service, agent, id, session.as_deref()).await?
+    };
     let parts: Vec<String> = own.into_iter().chain(request.system.take()).collect();
     request.system = (!parts.is_empty()).then(|| parts.join("\n\n"));
     let skill = |chosen: &Chosen| SkillChoice {

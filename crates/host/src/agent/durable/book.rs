@@ -17,29 +17,44 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::lent::Lent;
+
 /// How long a run waits for a journal that is away, before it fails.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The journal of one run, claimed by this process.
+/// What is known of one run, and where what it does is written.
 pub(in crate::agent) struct Book {
-    journal: Arc<dyn Journal>,
-    run: Arc<str>,
-    epoch: u64,
+    pages: Pages,
     known: Mutex<Known>,
-    /// Number of the last step, for whoever writes the next.
-    last: tokio::sync::Mutex<u64>,
     /// Whether something was done that the journal did not know.
     live: AtomicBool,
     /// Whether somebody else goes on with the run.
     lost: Arc<AtomicBool>,
-    /// Whether this process has given the run back, which nobody takes for a loss.
-    given_back: Arc<AtomicBool>,
     /// What a script does at this moment.
     doing: Mutex<Doing>,
     /// Rung when that changes.
     pub(in crate::agent) changed: Notify,
+}
+
+/// Where the steps of a run are written.
+enum Pages {
+    /// Into a journal, whose claim this process has.
+    Journal(Claimed),
+    /// Into the hands of whoever keeps them, who also says what may be done.
+    Lent(Arc<Lent>),
+}
+
+/// A run that was claimed by this process.
+struct Claimed {
+    journal: Arc<dyn Journal>,
+    run: Arc<str>,
+    epoch: u64,
+    /// Number of the last step, for whoever writes the next.
+    last: tokio::sync::Mutex<u64>,
+    /// Whether this process has given the run back, which nobody takes for a loss.
+    given_back: Arc<AtomicBool>,
     _renewing: AbortOnDropHandle<()>,
 }
 
@@ -89,7 +104,10 @@ pub(in crate::agent) enum Replayed {
 
 impl fmt::Debug for Book {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Book({} {})", self.run, self.epoch)
+        match &self.pages {
+            Pages::Journal(claimed) => write!(f, "Book({} {})", claimed.run, claimed.epoch),
+            Pages::Lent(lent) => write!(f, "Book({lent:?})"),
+        }
     }
 }
 
@@ -149,10 +167,7 @@ impl Book {
         entries: Vec<Entry>,
         stop: &CancellationToken,
     ) -> Arc<Self> {
-        let mut known = Known::default();
-        for entry in entries {
-            known.read(entry.step);
-        }
+        let known = Known::of(entries.into_iter().map(|entry| entry.step));
         let lost = Arc::new(AtomicBool::new(false));
         let given_back = Arc::new(AtomicBool::new(false));
         let renewing = renew(
@@ -161,19 +176,39 @@ impl Book {
             (lost.clone(), given_back.clone()),
             stop.clone(),
         );
-        Arc::new(Book {
+        let claimed = Claimed {
             journal,
             run,
             epoch: claim.epoch,
+            last: tokio::sync::Mutex::new(claim.last),
+            given_back,
+            _renewing: AbortOnDropHandle::new(tokio::spawn(renewing)),
+        };
+        Book::with(Pages::Journal(claimed), known, lost)
+    }
+
+    /// Of a run whose steps somebody else keeps.
+    pub(super) fn lent(steps: Vec<Step>, lent: Arc<Lent>) -> Arc<Self> {
+        Book::with(Pages::Lent(lent), Known::of(steps), Arc::default())
+    }
+
+    fn with(pages: Pages, known: Known, lost: Arc<AtomicBool>) -> Arc<Self> {
+        Arc::new(Book {
+            pages,
             live: AtomicBool::new(known.is_empty()),
             known: Mutex::new(known),
-            last: tokio::sync::Mutex::new(claim.last),
             lost,
-            given_back,
             doing: Mutex::default(),
             changed: Notify::new(),
-            _renewing: AbortOnDropHandle::new(tokio::spawn(renewing)),
         })
+    }
+
+    /// What was written and what was held back, of a run that somebody else keeps.
+    pub(super) fn as_lent(&self) -> Option<&Lent> {
+        match &self.pages {
+            Pages::Journal(_) => None,
+            Pages::Lent(lent) => Some(lent),
+        }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -300,7 +335,7 @@ impl Book {
 
     /// Whether somebody else goes on with the run.
     pub(in crate::agent) fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Acquire)
+        self.lost.load(Ordering::Acquire) || self.as_lent().is_some_and(Lent::is_stopped)
     }
 
     /// Writes a step of a run that goes on.
@@ -325,20 +360,35 @@ impl Book {
     /// Waits for a journal that is away: a step that nobody knows of would be made twice. One that
     /// was written although nobody said so is not written once more.
     async fn put(&self, step: Step, standing: &Standing) -> Result<(), StoreError> {
-        let began = Instant::now();
-        let mut last = self.last.lock().await;
-        if standing.state != State::Running {
-            self.given_back.store(true, Ordering::Release);
-        }
         // The step itself comes last: what others wait for is there with it, or not at all.
         let mut steps = std::mem::take(&mut self.doing().later);
         steps.push(step);
+        match &self.pages {
+            Pages::Journal(claimed) => self.append(claimed, &steps, standing).await?,
+            Pages::Lent(lent) => lent.write(&steps),
+        }
+        let mut known = self.known();
+        for step in steps {
+            known.read(step);
+        }
+        Ok(())
+    }
+
+    async fn append(
+        &self,
+        claimed: &Claimed,
+        steps: &[Step],
+        standing: &Standing,
+    ) -> Result<(), StoreError> {
+        let (journal, run) = (&claimed.journal, &claimed.run);
+        let began = Instant::now();
+        let mut last = claimed.last.lock().await;
+        if standing.state != State::Running {
+            claimed.given_back.store(true, Ordering::Release);
+        }
         let count = steps.len() as u64;
         loop {
-            let written = self
-                .journal
-                .append(&self.run, self.epoch, &steps, standing)
-                .await;
+            let written = journal.append(run, claimed.epoch, steps, standing).await;
             let error = match written {
                 Ok(number) => {
                     *last = number;
@@ -353,23 +403,26 @@ impl Book {
                 return Err(error);
             }
             sleep(PAUSE).await;
-            if let Ok(Some(head)) = self.journal.head(&self.run).await
+            if let Ok(Some(head)) = journal.head(run).await
                 && head.last >= *last + count
             {
                 *last = head.last;
                 break;
             }
         }
-        drop(last);
-        let mut known = self.known();
-        for step in steps {
-            known.read(step);
-        }
         Ok(())
     }
 }
 
 impl Known {
+    fn of(steps: impl IntoIterator<Item = Step>) -> Self {
+        let mut known = Known::default();
+        for step in steps {
+            known.read(step);
+        }
+        known
+    }
+
     fn is_empty(&self) -> bool {
         self.answers.is_empty() && self.calls.is_empty()
     }

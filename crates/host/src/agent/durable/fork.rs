@@ -91,7 +91,7 @@ impl AgentService {
             return Err(ForkError::NoStep { at, last });
         }
         let entries = all(&*journal, &run, Some(at)).await?;
-        let mut admission = admission(&run, &entries)?;
+        let mut admission = admission(&run, entries.first().map(|entry| &entry.step))?;
         let request_id = fork
             .request_id
             .unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());

@@ -2,7 +2,7 @@
 
 use quillet_core::journal::{Entry, RunFilter, RunHead};
 
-use super::DecideError;
+use super::{DecideError, is_ours};
 use crate::agent::{AgentService, Who};
 
 impl AgentService {
@@ -12,7 +12,9 @@ impl AgentService {
     /// No journal is set up, or it does not answer.
     pub async fn runs(&self, filter: &RunFilter) -> Result<Vec<RunHead>, DecideError> {
         let journal = self.parts.journal.clone().ok_or(DecideError::NoJournal)?;
-        Ok(journal.list(filter).await?)
+        let mut heads = journal.list(filter).await?;
+        heads.retain(|head| is_ours(&head.kind));
+        Ok(heads)
     }
 
     /// A run and at most so many of its steps, by the id of its request or of its answer.

@@ -11,6 +11,7 @@ mod book;
 mod decide;
 mod fork;
 mod gate;
+mod lent;
 mod list;
 mod model;
 mod request;
@@ -20,6 +21,7 @@ mod tool;
 
 pub use decide::{DecideError, Deciding};
 pub use fork::{Fork, ForkError};
+pub use lent::{Advanced, Bounds, Next, Permit};
 pub use request::Admission;
 
 pub(super) use book::{Book, Kept};
@@ -33,8 +35,16 @@ use std::sync::Arc;
 
 use quillet_agent::{Permissions, Run};
 
+/// What runs are that are agents.
+pub(super) const AGENT: &str = "agent";
 /// What runs are that are scripts.
 pub(super) const SCRIPT: &str = "script";
+
+/// Whether runs of this kind are gone on with here. Whoever keeps something else in the journal says
+/// so, and is left alone.
+pub(super) fn is_ours(kind: &str) -> bool {
+    [AGENT, SCRIPT].contains(&kind)
+}
 
 /// Sends what a run does through its journal.
 pub(super) fn bind(run: &mut Run, book: &Arc<Book>, ask: &Permissions) {
@@ -46,6 +56,9 @@ pub(super) fn bind(run: &mut Run, book: &Arc<Book>, ask: &Permissions) {
         for tool in &mut skill.tools {
             *tool = tool::journalled(tool, book);
         }
+    }
+    if let Some(lent) = book.as_lent() {
+        lent.bind(run);
     }
     run.approver = Some(Arc::new(gate::Gate::new(book.clone(), ask.clone())));
 }

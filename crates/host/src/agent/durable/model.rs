@@ -36,6 +36,9 @@ impl JournalledModel {
             Some(Answer::Failed(kind, message)) => return Err(ModelError::new(kind, message)),
             None => {}
         }
+        if self.book.as_lent().is_some_and(|lent| !lent.may_ask()) {
+            return Err(held());
+        }
         self.book.go_live();
         let messages = serde_json::to_vec(&request.messages).unwrap_or_default();
         let digest = Digest::of(&messages).to_string();
@@ -270,4 +273,9 @@ async fn failed(book: &Book, turn: u32, error: ModelError) -> ModelError {
 fn unwritten(error: &StoreError) -> ModelError {
     let message = format!("the run's journal was not written: {error}");
     ModelError::new(ModelErrorKind::Provider, message)
+}
+
+/// Ends the loop, which goes on elsewhere; nobody is told of it.
+fn held() -> ModelError {
+    ModelError::new(ModelErrorKind::Provider, "the question is asked elsewhere")
 }

@@ -8,8 +8,9 @@ use quillet_core::clock;
 use quillet_core::journal::{Decision, Entry, Journal, RunFilter, State, Step};
 use quillet_core::runs::Allowance;
 use quillet_core::store::{StoreError, StoreErrorKind};
+use serde::de::DeserializeOwned;
 
-use super::{Admission, Book, Setup};
+use super::{Admission, Book, is_ours};
 use crate::agent::running::Resumed;
 use crate::agent::service::Places;
 use crate::agent::{AgentService, Running};
@@ -74,7 +75,8 @@ impl AgentService {
         let Ok(place) = self.places().try_acquire_owned() else {
             return Ok(None);
         };
-        let Some(head) = journal.head(run).await? else {
+        let head = journal.head(run).await?;
+        let Some(head) = head.filter(|head| is_ours(&head.kind)) else {
             return Ok(None);
         };
         // Its readers are told by the log of runs, which its last owner may still hold.
@@ -89,15 +91,9 @@ impl AgentService {
             return Ok(None);
         };
         let entries = all(&*journal, run, None).await?;
-        let admission = admission(run, &entries)?;
-        let setup = entries.iter().find_map(|entry| match &entry.step {
-            Step::Prepared { setup } => serde_json::from_value::<Setup>(setup.clone()).ok(),
-            _ => None,
-        });
-        let script = entries.iter().find_map(|entry| match &entry.step {
-            Step::Prepared { setup } => serde_json::from_value(setup.clone()).ok(),
-            _ => None,
-        });
+        let admission = admission(run, entries.first().map(|entry| &entry.step))?;
+        let setup = prepared(entries.iter().map(|entry| &entry.step));
+        let script = prepared(entries.iter().map(|entry| &entry.step));
         let stop = tokio_util::sync::CancellationToken::new();
         let book = Book::open(
             journal,
@@ -119,6 +115,7 @@ impl AgentService {
             setup,
             script,
             epoch: claim.epoch,
+            is_known: true,
         };
         let places = Places::new(place, permit);
         Ok(Some(Running::resumed(
@@ -126,7 +123,7 @@ impl AgentService {
             admission,
             resumed,
             stop,
-            places,
+            Some(places),
         )))
     }
 }
@@ -154,16 +151,26 @@ pub(in crate::agent) async fn all(
 }
 
 /// What the run was asked.
-pub(in crate::agent) fn admission(run: &str, entries: &[Entry]) -> Result<Admission, StoreError> {
+pub(super) fn admission(run: &str, first: Option<&Step>) -> Result<Admission, StoreError> {
     let corrupt = |why: String| {
         let message = format!("run id {run:?}: its journal cannot be gone on with: {why}");
         StoreError::new(StoreErrorKind::Corrupt, message)
     };
-    match entries.first().map(|entry| &entry.step) {
+    match first {
         Some(Step::Admitted { request }) => serde_json::from_value(request.clone())
             .map_err(|error| corrupt(format!("its request is of another version: {error}"))),
         _ => Err(corrupt("it does not begin with a request".to_owned())),
     }
+}
+
+/// What the run began with, once that was known.
+pub(super) fn prepared<'a, S: DeserializeOwned>(
+    mut steps: impl Iterator<Item = &'a Step>,
+) -> Option<S> {
+    steps.find_map(|step| match step {
+        Step::Prepared { setup } => serde_json::from_value(setup.clone()).ok(),
+        _ => None,
+    })
 }
 
 /// Denies calls that nobody has decided about in time.

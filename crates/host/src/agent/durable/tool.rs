@@ -44,7 +44,6 @@ impl JournalledTool {
         if let Some(result) = self.book.call(&context.call).result {
             return answer(result);
         }
-        self.book.go_live();
         let spec = self.inner.spec();
         let called = Step::Called {
             call: context.call.clone(),
@@ -52,6 +51,11 @@ impl JournalledTool {
             arguments: written(&arguments),
             repeat: spec.repeat,
         };
+        let lent = self.book.as_lent();
+        if lent.is_some_and(|lent| !lent.may_call(&context.call, &called)) {
+            return Err(held());
+        }
+        self.book.go_live();
         self.book
             .write(called)
             .await
@@ -147,4 +151,9 @@ fn late() -> ToolError {
 fn unwritten(error: &StoreError) -> ToolError {
     let message = format!("the run's journal was not written: {error}");
     ToolError::new(ToolErrorKind::Transport, message)
+}
+
+/// Stands in for the result of a call that is made elsewhere: the loop ends before anybody reads it.
+fn held() -> ToolError {
+    ToolError::new(ToolErrorKind::Transport, "the call is made elsewhere")
 }

@@ -1,0 +1,67 @@
+//! `quillet worker`: hands over to a program of its own, since what speaks with Temporal is as large
+//! as all the rest.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use quillet_core::Exit;
+
+use crate::args::Cli;
+use crate::failure::Failure;
+
+/// Its name, without what the system puts after it.
+const PROGRAM: &str = "quillet-worker";
+
+pub(crate) fn run(cli: &Cli, arguments: &[OsString]) -> Result<(), Failure> {
+    let program = find().ok_or_else(missing)?;
+    let mut command = Command::new(&program);
+    if let Some(config) = &cli.config {
+        command.arg("--config").arg(config);
+    }
+    if let Some(log) = &cli.log {
+        command.arg("--log").arg(log);
+    }
+    command.args(arguments);
+    let done = become_it(&mut command);
+    done.map_err(|error| Failure::Other(format!("{}: {error}", program.display())))
+        .and_then(|code| match code {
+            0 => Ok(()),
+            2 => Err(Failure::Said(Exit::Usage)),
+            _ => Err(Failure::Said(Exit::Failure)),
+        })
+}
+
+/// In place of this process, so that signals reach it.
+#[cfg(unix)]
+fn become_it(command: &mut Command) -> io::Result<i32> {
+    use std::os::unix::process::CommandExt;
+    Err(command.exec())
+}
+
+#[cfg(not(unix))]
+fn become_it(command: &mut Command) -> io::Result<i32> {
+    Ok(command.status()?.code().unwrap_or(1))
+}
+
+/// Beside this program, else where programs are.
+fn find() -> Option<PathBuf> {
+    let name = format!("{PROGRAM}{}", env::consts::EXE_SUFFIX);
+    let beside = env::current_exe().ok();
+    let beside = beside.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = beside.into_iter().chain(env::split_paths(&path));
+    folders
+        .map(|folder| folder.join(&name))
+        .find(|program| program.is_file())
+}
+
+fn missing() -> Failure {
+    Failure::Usage(format!(
+        "{PROGRAM} is neither beside this program nor in PATH: take it from the release, or build it \
+         with `cargo build --release --manifest-path temporal/Cargo.toml` and put \
+         temporal/target/release/{PROGRAM} there"
+    ))
+}

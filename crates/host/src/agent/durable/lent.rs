@@ -1,0 +1,215 @@
+//! Runs whose steps somebody else keeps, such as a workflow of Temporal: that has the steps, says
+//! what may be done next, and gets what was done. Here the run goes through the loop with the known
+//! steps, as after a takeover, does what it may, and stops before anything else.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use quillet_agent::{AgentError, Run};
+use quillet_core::journal::{Step, Waiting};
+use quillet_core::store::StoreError;
+use quillet_core::trace::Tracer;
+use tokio_util::sync::CancellationToken;
+
+use super::resume::{admission, prepared};
+use super::{Admission, Book, admitted, keeps_secret};
+use crate::agent::running::Resumed;
+use crate::agent::{AgentRequest, AgentService, Running, Who};
+
+/// What a run may do that nobody knows yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Permit {
+    /// Only make ready: what it begins with becomes known.
+    Nothing,
+    /// Ask the model once.
+    Question,
+    /// Make the call of this id.
+    Call(Arc<str>),
+}
+
+/// How far a run has come.
+#[derive(Clone, Debug)]
+pub struct Advanced {
+    /// What it did now, in order.
+    pub steps: Vec<Step>,
+    /// What has to happen before it can go on.
+    pub next: Next,
+    /// Its bounds; `None` if it ended before they were known.
+    pub bounds: Option<Bounds>,
+}
+
+/// What has to happen before a run can go on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// The model is asked.
+    Question,
+    /// These calls are made, all of one turn, each as [`Step::Called`].
+    Calls(Vec<Step>),
+    /// Somebody decides about these calls.
+    Decision(Vec<Waiting>),
+    /// It is over.
+    End,
+}
+
+/// Bounds of a run, for whoever waits for what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// What one call may take.
+    pub call_time: Duration,
+    /// What all of it may take, and so each question.
+    pub run_time: Duration,
+    /// Calls that are made side by side.
+    pub concurrent_calls: usize,
+}
+
+/// The steps of a run that somebody else keeps.
+pub(super) struct Lent {
+    permit: Permit,
+    /// Whether the permit is used up.
+    is_used: AtomicBool,
+    /// Whether the model was to be asked beyond what is permitted.
+    asks: AtomicBool,
+    done: Mutex<Done>,
+    bounds: OnceLock<Bounds>,
+}
+
+#[derive(Default)]
+struct Done {
+    steps: Vec<Step>,
+    /// Calls beyond what is permitted.
+    held: Vec<Step>,
+}
+
+impl fmt::Debug for Lent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Lent({:?})", self.permit)
+    }
+}
+
+impl Lent {
+    pub(super) fn new(permit: Permit) -> Self {
+        Lent {
+            permit,
+            is_used: AtomicBool::new(false),
+            asks: AtomicBool::new(false),
+            done: Mutex::default(),
+            bounds: OnceLock::new(),
+        }
+    }
+
+    fn done(&self) -> MutexGuard<'_, Done> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the model may be asked what nobody knows the answer to. After calls that are held
+    /// back the loop comes here with what stands in for their results, which no model is to see.
+    pub(super) fn may_ask(&self) -> bool {
+        let may = self.permit == Permit::Question
+            && !self.is_stopped()
+            && !self.is_used.swap(true, Ordering::AcqRel);
+        if !may {
+            self.asks.store(true, Ordering::Release);
+        }
+        may
+    }
+
+    /// Whether a call may be made whose result nobody knows; else it is noted.
+    pub(super) fn may_call(&self, id: &str, called: &Step) -> bool {
+        if matches!(&self.permit, Permit::Call(permitted) if **permitted == *id) {
+            return true;
+        }
+        self.done().held.push(called.clone());
+        false
+    }
+
+    /// Whether the loop is to end without an end of the run. Whoever makes one call knows of the
+    /// others nothing, so that what follows the turn is not for them to say.
+    pub(super) fn is_stopped(&self) -> bool {
+        let is_held = self.asks.load(Ordering::Acquire) || !self.done().held.is_empty();
+        is_held || matches!(self.permit, Permit::Call(_))
+    }
+
+    /// A run of many processes has no span of its own: each would tell of all that was before.
+    pub(super) fn bind(&self, run: &mut Run) {
+        run.tracer = Tracer::off();
+        let limits = &run.limits;
+        let _ = self.bounds.set(Bounds {
+            call_time: limits.call_time,
+            run_time: limits.run_time,
+            concurrent_calls: limits.concurrent_calls.max(1),
+        });
+    }
+
+    pub(super) fn write(&self, steps: &[Step]) {
+        self.done().steps.extend_from_slice(steps);
+    }
+
+    fn advanced(&self) -> Advanced {
+        let mut done = self.done();
+        let steps = std::mem::take(&mut done.steps);
+        let held = std::mem::take(&mut done.held);
+        let next = match steps.last() {
+            Some(Step::Ended { .. }) => Next::End,
+            Some(Step::Parked { waiting }) => Next::Decision(waiting.clone()),
+            _ if held.is_empty() => Next::Question,
+            _ => Next::Calls(held),
+        };
+        Advanced {
+            steps,
+            next,
+            bounds: self.bounds.get().copied(),
+        }
+    }
+}
+
+impl Admission {
+    /// The first step of a run that somebody else keeps, and the id that it is known by.
+    ///
+    /// # Errors
+    /// The request holds what may not be kept, such as keys.
+    pub fn admit(
+        who: &Who,
+        request_id: &str,
+        request: AgentRequest,
+    ) -> Result<(String, Step), AgentError> {
+        keeps_secret(&request)?;
+        let admission = Admission {
+            who: who.clone(),
+            request_id: request_id.to_owned(),
+            request,
+        };
+        let request = admitted(&admission);
+        Ok((who.run_id(request_id), Step::Admitted { request }))
+    }
+}
+
+impl AgentService {
+    /// Goes through a run with its steps so far, the first of which is [`Step::Admitted`], and does
+    /// what is permitted. Dropping the future stops the model and the tools.
+    ///
+    /// # Errors
+    /// The steps cannot be gone on with.
+    pub async fn advance(
+        self: &Arc<Self>,
+        run: &str,
+        steps: Vec<Step>,
+        permit: Permit,
+    ) -> Result<Advanced, StoreError> {
+        let admission = admission(run, steps.first())?;
+        let setup = prepared(steps.iter());
+        let lent = Arc::new(Lent::new(permit));
+        let resumed = Resumed {
+            book: Book::lent(steps, lent.clone()),
+            is_known: setup.is_some(),
+            setup,
+            script: None,
+            epoch: 1,
+        };
+        let stop = CancellationToken::new();
+        let mut running = Running::resumed(self.clone(), admission, resumed, stop, None);
+        while running.next().await.is_some() {}
+        Ok(lent.advanced())
+    }
+}

@@ -1,0 +1,220 @@
+//! What asks anybody: making a run ready, one question to the model, one call of a tool.
+//!
+//! Each may be cut off at any point and is then done once more or not, as the workflow's retry
+//! policy says. None writes anything that only it knows: what came of it is its result.
+
+#![allow(
+    missing_docs,
+    missing_debug_implementations,
+    reason = "of what the macros make of each method"
+)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::journal::{Failed, Step};
+use quillet_core::store::{StoreError, StoreErrorKind};
+use quillet_core::tool::{ToolError, ToolErrorKind};
+use quillet_host::agent::{self, AgentService, Permit};
+use temporalio_common::error::ApplicationFailure;
+use temporalio_macros::activities;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::course::{Bounds, Calling, Came, Course, End, Kept, Need, Next};
+use crate::shelf::Shelf;
+
+/// Time without a sign of life, where the workflow names none.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// Runs of agents, as activities do them.
+#[derive(Debug)]
+pub struct Agents {
+    service: Arc<AgentService>,
+    shelf: Shelf,
+}
+
+#[activities]
+impl Agents {
+    /// Makes a run ready: its instructions are rendered, its history and its tools are found.
+    #[activity(name = "quillet.prepare")]
+    pub async fn prepare(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        course: Course,
+    ) -> Result<Came, ActivityError> {
+        beating(&ctx, async move { self.go(course, Permit::Nothing).await }).await
+    }
+
+    /// Goes on until the model is to be asked, and asks it.
+    #[activity(name = "quillet.ask")]
+    pub async fn ask(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        course: Course,
+    ) -> Result<Came, ActivityError> {
+        beating(&ctx, async move { self.go(course, Permit::Question).await }).await
+    }
+
+    /// Makes one call.
+    #[activity(name = "quillet.call")]
+    pub async fn call(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        calling: Calling,
+    ) -> Result<Vec<Kept>, ActivityError> {
+        beating(&ctx, async move { self.one(calling).await }).await
+    }
+}
+
+impl Agents {
+    /// Runs of this service, whose large steps lie on this shelf.
+    #[must_use]
+    pub fn new(service: Arc<AgentService>, shelf: Shelf) -> Self {
+        Agents { service, shelf }
+    }
+
+    async fn go(&self, course: Course, permit: Permit) -> Result<Came, StoreError> {
+        let steps = self.shelf.steps(&course.kept).await?;
+        let advanced = self.service.advance(&course.run, steps, permit).await?;
+        let next = self.next(&advanced).await?;
+        let (moved, more) = tokio::join!(
+            self.shelf.moved(&course.kept),
+            self.shelf.keep(advanced.steps)
+        );
+        Ok(Came {
+            moved,
+            more: more?,
+            next,
+            bounds: advanced.bounds.map(bounds),
+        })
+    }
+
+    async fn next(&self, advanced: &agent::Advanced) -> Result<Next, StoreError> {
+        Ok(match &advanced.next {
+            agent::Next::Question => Next::Ask,
+            agent::Next::Calls(calls) => {
+                let mut needs = Vec::with_capacity(calls.len());
+                for called in calls {
+                    let Step::Called { call, repeat, .. } = called else {
+                        continue;
+                    };
+                    let kept = self.shelf.keep(vec![called.clone()]).await?;
+                    needs.extend(kept.into_iter().map(|kept| Need {
+                        call: call.clone(),
+                        repeat: *repeat,
+                        called: kept,
+                    }));
+                }
+                Next::Call(needs)
+            }
+            agent::Next::Decision(waiting) => Next::Decide(waiting.clone()),
+            agent::Next::End => Next::End(ended(&advanced.steps)),
+        })
+    }
+
+    async fn one(&self, calling: Calling) -> Result<Vec<Kept>, StoreError> {
+        let Calling { course, call } = calling;
+        let steps = self.shelf.steps(&course.kept).await?;
+        let permit = Permit::Call(call.clone());
+        let advanced = self.service.advance(&course.run, steps, permit).await?;
+        let is_done =
+            |step: &Step| matches!(step, Step::Returned { call: made, .. } if *made == call);
+        if !advanced.steps.iter().any(is_done) {
+            let message = format!(
+                "run id {:?}: it did not come to the call {call}: its agent or its tools are not \
+                 what they were",
+                course.run
+            );
+            return Err(StoreError::new(StoreErrorKind::Unavailable, message));
+        }
+        let mut steps = advanced.steps;
+        if let Ok(kept) = self.shelf.keep(steps.clone()).await {
+            return Ok(kept);
+        }
+        // The call was made: that its result has no place is what came of it.
+        for step in &mut steps {
+            if let Step::Returned { result, .. } = step {
+                *result = Err(unkept());
+            }
+        }
+        self.shelf.keep(steps).await
+    }
+}
+
+/// Does some work and says meanwhile that this process lives. The work is a task of its own: what
+/// takes its thread for a while, such as reading megabytes of JSON, does not keep back the signs of
+/// life. Work that nobody wants any more is dropped, which stops the model and the tools.
+async fn beating<T: Send + 'static>(
+    ctx: &ActivityContext,
+    work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Result<T, ActivityError> {
+    let lease = ctx.info().heartbeat_timeout.unwrap_or(LEASE);
+    let mut beat = interval(lease / 4);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut task = JoinSet::new();
+    task.spawn(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = task.join_next() => return match done {
+                Some(Ok(done)) => done.map_err(failed),
+                Some(Err(error)) => Err(ActivityError::application(ApplicationFailure::new(error))),
+                None => Err(ActivityError::cancelled()),
+            },
+            () = ctx.cancelled() => return Err(ActivityError::cancelled()),
+            _ = beat.tick() => ctx.record_heartbeat(()).await?,
+        }
+    }
+}
+
+fn unkept() -> Failed {
+    let message =
+        "The call was made. Its result is larger than the journal of runs takes, and is lost.";
+    let error = ToolError::new(ToolErrorKind::TooLarge, message);
+    Failed {
+        kind: error.kind,
+        message: error.message,
+        for_model: message.to_owned(),
+    }
+}
+
+fn bounds(bounds: agent::Bounds) -> Bounds {
+    Bounds {
+        call_ms: millis(bounds.call_time),
+        ask_ms: millis(bounds.run_time),
+        places: bounds.concurrent_calls,
+    }
+}
+
+fn ended(steps: &[Step]) -> End {
+    let end = steps.iter().rev().find_map(|step| match step {
+        Step::Ended { how, error, .. } => Some((how.clone(), error.clone())),
+        _ => None,
+    });
+    let (how, error) = end.unwrap_or_else(|| ("error".into(), None));
+    End {
+        how,
+        error,
+        kept: Vec::new(),
+    }
+}
+
+/// What was written wrongly is written wrongly each time; everything else may be over soon.
+fn failed(error: StoreError) -> ActivityError {
+    let is_final = matches!(
+        error.kind,
+        StoreErrorKind::Refused | StoreErrorKind::Configuration
+    );
+    let failure = if is_final {
+        ApplicationFailure::non_retryable(error)
+    } else {
+        ApplicationFailure::new(error)
+    };
+    ActivityError::application(failure)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

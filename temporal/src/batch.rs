@@ -1,0 +1,133 @@
+//! `quillet worker batch`: a file of questions, each a run of its own. The ids of the runs come from
+//! the file, so that the same command goes on where it was stopped, and no row is run twice.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use futures::{StreamExt, stream};
+use quillet_core::history::Digest;
+use quillet_core::journal::Step;
+use quillet_host::agent::AgentRequest;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::client::{Begun, Desk, model};
+use crate::failure::Failure;
+use crate::shelf::Shelf;
+
+/// What is run, and where the answers go.
+#[derive(Debug, clap::Args)]
+pub struct Batch {
+    /// A file with an object on each line: `input`, the question, and `custom_id`, if it has one.
+    file: PathBuf,
+    /// The model, or agent/NAME.
+    #[arg(short, long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Where the answers go, in the order of the lines.
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Rows that are begun and not over, at most.
+    #[arg(short, long, value_name = "N", default_value = "100")]
+    concurrency: usize,
+}
+
+/// A line of the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    #[serde(default)]
+    custom_id: Option<String>,
+    input: String,
+}
+
+/// Runs every row, and writes the output when all are over.
+pub(crate) async fn run(desk: &Desk<'_>, batch: &Batch) -> Result<(), Failure> {
+    let rows = read(&batch.file)?;
+    let shelf = desk.shelf().await?;
+    // Another model over the same file is another batch.
+    let mut about = fs::read(&batch.file)?;
+    about.extend(batch.model.as_deref().unwrap_or_default().bytes());
+    let name: String = Digest::of(&about).to_string().chars().take(16).collect();
+    let answers = stream::iter(rows.into_iter().enumerate()).map(|(number, row)| {
+        let custom_id = row
+            .custom_id
+            .unwrap_or_else(|| format!("row-{}", number + 1));
+        let id = format!("batch-{name}-{}", number + 1);
+        let request = AgentRequest {
+            model: model(batch.model.as_deref()),
+            ..AgentRequest::question(row.input)
+        };
+        let shelf = &shelf;
+        async move { answer(desk, shelf, custom_id, &id, request).await }
+    });
+    let mut answers = answers.buffered(batch.concurrency.max(1));
+    let part = part_of(&batch.output);
+    let mut out = BufWriter::new(fs::File::create(&part)?);
+    let (mut done, mut failed) = (0_usize, 0_usize);
+    while let Some(answer) = answers.next().await {
+        let answer = answer?;
+        done += 1;
+        failed += usize::from(answer["error"] != Value::Null);
+        writeln!(out, "{answer}")?;
+    }
+    out.into_inner()
+        .map_err(io::IntoInnerError::into_error)?
+        .sync_all()?;
+    fs::rename(&part, &batch.output)?;
+    eprintln!("{done} rows");
+    match failed {
+        0 => Ok(()),
+        _ => Err(Failure::Ended(format!(
+            "{failed} of them failed: {} says why",
+            batch.output.display()
+        ))),
+    }
+}
+
+/// Begins the run of a row, unless that was done before, and waits for its end.
+async fn answer(
+    desk: &Desk<'_>,
+    shelf: &Shelf,
+    custom_id: String,
+    id: &str,
+    request: AgentRequest,
+) -> Result<Value, Failure> {
+    let (Begun::Now(run) | Begun::Before(run)) = desk.begin(shelf, request, Some(id)).await?;
+    let end = match desk.end(&run).await {
+        Ok(end) => end,
+        Err(Failure::Temporal { what, .. }) => {
+            return Ok(json!({"custom_id": custom_id, "run": run, "text": null, "error": what}));
+        }
+        Err(error) => return Err(error),
+    };
+    let steps = shelf.steps(&end.kept).await?;
+    let text = match steps.last() {
+        Some(Step::Ended { text, .. }) => text.as_str(),
+        _ => "",
+    };
+    Ok(json!({"custom_id": custom_id, "run": run, "text": text, "error": end.error}))
+}
+
+/// All rows, before any is run.
+fn read(path: &Path) -> Result<Vec<Row>, Failure> {
+    let wrong = |what: String| Failure::Usage(format!("{}{what}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| wrong(format!(": {error}")))?;
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let rows = lines.map(|(number, line)| {
+        serde_json::from_str(line).map_err(|error| {
+            wrong(format!(
+                ":{}: {error}: write an object on each line, {{\"input\": \"…\"}}",
+                number + 1
+            ))
+        })
+    });
+    rows.collect()
+}
+
+fn part_of(output: &Path) -> PathBuf {
+    let mut name = output.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}

@@ -1,0 +1,454 @@
+//! What somebody does with runs: begin, look, decide, stop. None of it needs a worker in the same
+//! process.
+
+use std::fmt::Write;
+use std::io::Write as _;
+use std::time::{Duration, SystemTime};
+
+use futures::StreamExt;
+use quillet::parts;
+use quillet::settings::{self, Settings};
+use quillet::{Host, core};
+use quillet_core::journal::{Decision, Step, Waiting};
+use quillet_host::agent::{Admission, AgentRequest, ModelSettings, Who};
+use serde_json::{Value, json};
+use temporalio_client::errors::WorkflowStartError;
+use temporalio_client::{
+    Client, WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions,
+    WorkflowExecutionStatus, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdReusePolicy,
+    WorkflowListOptions, WorkflowQueryOptions, WorkflowStartOptions,
+};
+use temporalio_common::MemoValues;
+
+use crate::args::{Command, Place};
+use crate::batch;
+use crate::course::{Course, Deciding, End, Kept, View};
+use crate::failure::Failure;
+use crate::run::{self, AgentRun};
+use crate::shelf::Shelf;
+use crate::worker;
+
+/// What one step of a workflow may take: milliseconds, unless the worker is gone. Then it is given
+/// to another one after this time.
+const TASK: Duration = Duration::from_secs(5);
+/// Time between two looks at a run that is waited for.
+const LOOK: Duration = Duration::from_millis(200);
+/// Who asks: whoever may reach Temporal may see all runs.
+const ASKER: &str = "temporal";
+
+/// Does what a command says.
+///
+/// # Errors
+/// Temporal cannot be reached, or refuses.
+pub async fn run(command: &Command, place: &Place, settings: &Settings) -> Result<(), Failure> {
+    let desk = Desk {
+        client: worker::connect(place).await?,
+        place,
+        settings,
+    };
+    match command {
+        Command::Run {
+            question,
+            model,
+            id,
+            session,
+            wait,
+        } => {
+            let request = AgentRequest {
+                model: self::model(model.as_deref()),
+                session: session.clone(),
+                ..AgentRequest::question(question)
+            };
+            let shelf = desk.shelf().await?;
+            let run = match desk.begin(&shelf, request, id.as_deref()).await? {
+                Begun::Now(run) => run,
+                Begun::Before(run) => {
+                    let what = format!("there is a run of this id, {run}: choose another --id");
+                    return Err(Failure::Usage(what));
+                }
+            };
+            say(&run)?;
+            if *wait { desk.wait(&run).await } else { Ok(()) }
+        }
+        Command::Batch(batch) => batch::run(&desk, batch).await,
+        Command::List { most, json } => desk.list(*most, *json).await,
+        Command::Show { id, json } => desk.show(&whole(id), *json).await,
+        Command::Decide {
+            id,
+            decision,
+            call,
+            arguments,
+            text,
+            by,
+        } => {
+            let deciding = Deciding {
+                call: call.clone(),
+                decision: read(decision, arguments.as_deref(), text.as_deref())?,
+                by: by.clone(),
+            };
+            let call = desk.decide(&whole(id), deciding).await?;
+            say(&format!("decided about {call}"))
+        }
+        Command::Cancel { id } => {
+            let run = whole(id);
+            let handle = desk.handle(&run);
+            let done = handle.cancel(WorkflowCancelOptions::default()).await;
+            done.map_err(|error| desk.failed(&run, error))
+        }
+    }
+}
+
+/// Whether a run began just now.
+pub(crate) enum Begun {
+    /// It did.
+    Now(String),
+    /// There was one of this id.
+    Before(String),
+}
+
+/// The model of a request.
+pub(crate) fn model(name: Option<&str>) -> Option<ModelSettings> {
+    name.map(|name| ModelSettings {
+        model_id: name.to_owned(),
+        ..ModelSettings::default()
+    })
+}
+
+/// Temporal and the settings, for whoever does something with runs.
+pub(crate) struct Desk<'a> {
+    client: Client,
+    place: &'a Place,
+    settings: &'a Settings,
+}
+
+impl Desk<'_> {
+    fn handle(&self, run: &str) -> WorkflowHandle<Client, AgentRun> {
+        self.client.get_workflow_handle(run)
+    }
+
+    fn failed(&self, run: &str, error: impl Into<crate::failure::Said>) -> Failure {
+        Failure::of(&self.place.temporal, run, error)
+    }
+
+    pub(crate) async fn shelf(&self) -> Result<Shelf, Failure> {
+        worker::shelf(&Host::open(self.settings).await?, self.settings)
+    }
+
+    pub(crate) async fn begin(
+        &self,
+        shelf: &Shelf,
+        request: AgentRequest,
+        id: Option<&str>,
+    ) -> Result<Begun, Failure> {
+        let title = request.model.as_ref().map(|model| model.model_id.clone());
+        let id = id.map_or_else(parts::new_id, str::to_owned);
+        let (run, admitted) = Admission::admit(&Who::at(ASKER), &id, request)
+            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let kept = shelf.keep(vec![admitted]).await?;
+        let lease = self.settings.milliseconds(&settings::AGENT_LEASE_MS);
+        let course = Course::new(run.clone(), kept, lease);
+        let mut memo = MemoValues::new();
+        memo.insert(run::TITLE, title.unwrap_or_default())
+            .insert(run::STATE, "running".to_owned());
+        let options = WorkflowStartOptions::new(&self.place.queue, &run)
+            .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
+            .task_timeout(TASK)
+            .memo(memo)
+            .build();
+        match self
+            .client
+            .start_workflow(AgentRun::run, course, options)
+            .await
+        {
+            Ok(_) => Ok(Begun::Now(run)),
+            Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(Begun::Before(run)),
+            Err(error) => Err(self.failed(&run, error)),
+        }
+    }
+
+    /// Waits until the run is over or waits for somebody.
+    async fn wait(&self, run: &str) -> Result<(), Failure> {
+        let handle = self.handle(run);
+        loop {
+            let found = handle.describe(WorkflowDescribeOptions::default()).await;
+            let found = found.map_err(|error| self.failed(run, error))?;
+            if found.status() != WorkflowExecutionStatus::Running {
+                break;
+            }
+            if found
+                .memo()
+                .get::<String>(run::STATE)
+                .ok()
+                .flatten()
+                .as_deref()
+                == Some("waiting")
+            {
+                let waiting = self.view(run).await?.waiting;
+                eprintln!("waits for somebody: {}", waited(&waiting));
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        let end = self.end(run).await?;
+        let steps = self.shelf().await?.steps(&end.kept).await?;
+        if let Some(Step::Ended { text, .. }) = steps.last() {
+            say(text)?;
+        }
+        match end.error {
+            Some(error) => Err(Failure::Ended(error)),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) async fn end(&self, run: &str) -> Result<End, Failure> {
+        let end = self
+            .handle(run)
+            .get_result(WorkflowGetResultOptions::default())
+            .await;
+        end.map_err(|error| self.failed(run, error))
+    }
+
+    async fn view(&self, run: &str) -> Result<View, Failure> {
+        let handle = self.handle(run);
+        let view = handle.query(AgentRun::view, (), WorkflowQueryOptions::default());
+        view.await.map_err(|error| self.failed(run, error))
+    }
+
+    async fn list(&self, most: usize, as_json: bool) -> Result<(), Failure> {
+        let query = format!("WorkflowType = '{}'", run::NAME);
+        let options = WorkflowListOptions::builder().limit(most).build();
+        let mut runs = self.client.list_workflows(query, options);
+        let mut shown = String::new();
+        while let Some(found) = runs.next().await {
+            let found = found.map_err(|error| Failure::Temporal {
+                address: self.place.temporal.clone(),
+                what: error.to_string(),
+            })?;
+            if found.status() == WorkflowExecutionStatus::ContinuedAsNew {
+                continue;
+            }
+            let memo = found.memo();
+            let text = |key| memo.get::<String>(key).ok().flatten().unwrap_or_default();
+            let state = state(found.status(), &text(run::STATE));
+            let begun = found.start_time().map_or(0, millis);
+            if as_json {
+                let line = json!({"id": found.id(), "state": state, "title": text(run::TITLE), "created_ms": begun});
+                let _ = writeln!(shown, "{line}");
+            } else {
+                let _ = writeln!(
+                    shown,
+                    "{}  {}  {state:<9} {}",
+                    found.id(),
+                    moment(begun),
+                    text(run::TITLE)
+                );
+            }
+        }
+        say(shown.trim_end())
+    }
+
+    async fn show(&self, run: &str, as_json: bool) -> Result<(), Failure> {
+        let found = self
+            .handle(run)
+            .describe(WorkflowDescribeOptions::default())
+            .await;
+        let found = found.map_err(|error| self.failed(run, error))?;
+        let memo = found.memo().get::<String>(run::STATE).ok().flatten();
+        let state = state(found.status(), &memo.unwrap_or_default());
+        let view = match found.status() {
+            WorkflowExecutionStatus::Completed => View {
+                waiting: Vec::new(),
+                kept: self.end(run).await?.kept,
+            },
+            _ => self.view(run).await?,
+        };
+        let steps = self.shelf().await?.steps(&view.kept).await?;
+        if as_json {
+            let away: usize = view
+                .kept
+                .iter()
+                .filter(|kept| matches!(kept, Kept::Away(_)))
+                .count();
+            let shown = json!({"id": run, "state": state, "waiting": view.waiting, "journal": steps,
+                "away": away, "events": found.history_length()});
+            return say(&format!("{shown:#}"));
+        }
+        let mut shown = format!("run    {run}\nstate  {state}");
+        for waiting in &view.waiting {
+            let arguments = Value::Object(waiting.arguments.clone());
+            let _ = write!(
+                shown,
+                "\nwaits  {} {}({arguments}): {}",
+                waiting.call,
+                waiting.tool,
+                why(waiting)
+            );
+        }
+        for (number, step) in (1..).zip(&steps) {
+            let about: String = about(step).chars().take(90).collect();
+            let _ = write!(
+                shown,
+                "\n{number:>4}  {:<10} {}",
+                step.name(),
+                about.replace('\n', " ")
+            );
+        }
+        say(&shown)
+    }
+
+    async fn decide(&self, run: &str, deciding: Deciding) -> Result<String, Failure> {
+        let options = WorkflowExecuteUpdateOptions::default();
+        let decided = self
+            .handle(run)
+            .execute_update(AgentRun::decide, deciding, options)
+            .await;
+        let failure = match decided {
+            Ok(call) => return Ok(call),
+            Err(error) => self.failed(run, error),
+        };
+        let Failure::NoRun(_) = failure else {
+            return Err(failure);
+        };
+        // To Temporal a run that is over is none any more.
+        let found = self
+            .handle(run)
+            .describe(WorkflowDescribeOptions::default())
+            .await;
+        let found = found.map_err(|error| self.failed(run, error))?;
+        let memo = found.memo().get::<String>(run::STATE).ok().flatten();
+        let state = state(found.status(), &memo.unwrap_or_default());
+        Err(Failure::NotWaiting(format!(
+            "run.not_waiting: the run {run:?} waits for nobody: it is over ({state})"
+        )))
+    }
+}
+
+/// The whole id of a run.
+fn whole(id: &str) -> String {
+    let (who, id) = Who::of_run(id);
+    who.run_id(&id)
+}
+
+/// How a run stands, in a word.
+fn state(status: WorkflowExecutionStatus, memo: &str) -> String {
+    match status {
+        WorkflowExecutionStatus::Running | WorkflowExecutionStatus::Completed => memo.to_owned(),
+        WorkflowExecutionStatus::Canceled => "cancelled".to_owned(),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
+fn read(decision: &str, arguments: Option<&str>, text: Option<&str>) -> Result<Decision, Failure> {
+    let note = text.map(str::to_owned);
+    let arguments = arguments.map(|text| {
+        serde_json::from_str(text)
+            .map_err(|error| Failure::Usage(format!("--arguments is no JSON object: {error}")))
+    });
+    let arguments = arguments.transpose()?;
+    match decision {
+        "approve" => Ok(Decision::Approve {
+            arguments: None,
+            note,
+        }),
+        "edit" if arguments.is_some() => Ok(Decision::Approve { arguments, note }),
+        "edit" => Err(Failure::Usage("edit needs --arguments JSON".to_owned())),
+        "deny" => Ok(Decision::Deny { note }),
+        "result" => match note {
+            Some(text) => Ok(Decision::Result { text }),
+            None => Err(Failure::Usage("result needs --text TEXT".to_owned())),
+        },
+        other => Err(Failure::Usage(format!(
+            "{other:?} is none of approve, deny, edit and result"
+        ))),
+    }
+}
+
+fn waited(waiting: &[Waiting]) -> String {
+    let calls = waiting.iter().map(|call| {
+        let arguments = Value::Object(call.arguments.clone());
+        format!("{} {}({arguments})", call.call, call.tool)
+    });
+    calls.collect::<Vec<_>>().join(", ")
+}
+
+fn why(waiting: &Waiting) -> &'static str {
+    match waiting.why {
+        core::journal::Why::Permission => "somebody has to agree",
+        core::journal::Why::Unknown => "nobody knows whether it was made",
+    }
+}
+
+/// What a step is about, in a line.
+fn about(step: &Step) -> String {
+    match step {
+        Step::Admitted { request } => request["request"]["model"]["model_id"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+        Step::Prepared { setup } => setup["system"].as_str().unwrap_or_default().to_owned(),
+        Step::Asked { turn, digest } => {
+            format!(
+                "question {turn}, sha256 {}",
+                digest.get(..12).unwrap_or(digest)
+            )
+        }
+        Step::Answered { turn, events } => format!("question {turn}, {} events", events.len()),
+        Step::Unanswered { turn, message, .. } => format!("question {turn}: {message}"),
+        Step::Called {
+            tool,
+            arguments,
+            call,
+            ..
+        } => {
+            format!("{call} {tool}({})", Value::Object(arguments.clone()))
+        }
+        Step::Returned { call, result } => match result {
+            Ok(made) => format!("{call} {}", made.value),
+            Err(failed) => format!("{call} failed: {}", failed.message),
+        },
+        Step::Parked { waiting } => waited(waiting),
+        Step::Decided { call, decision, by } => {
+            let what = serde_json::to_value(decision).unwrap_or_default();
+            let what = what["decision"].as_str().unwrap_or_default().to_owned();
+            format!("{call} {what}, by {by}")
+        }
+        Step::TakenOver { by } => by.to_string(),
+        Step::Ended { how, error, text } => {
+            format!("{how}: {}", error.as_deref().unwrap_or(text))
+        }
+    }
+}
+
+fn millis(time: SystemTime) -> u64 {
+    let since = time
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn moment(at_ms: u64) -> String {
+    let at = i64::try_from(at_ms / 1_000).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(at)
+        .unwrap_or_default()
+        .to_string()
+}
+
+fn say(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}")?;
+    Ok(out.flush()?)
+}
+
+/// The settings of the nearest file, with the store of the command line over them.
+///
+/// # Errors
+/// A file or a value cannot be read.
+pub fn settings(place: &Place) -> Result<Settings, Failure> {
+    let store = place
+        .store
+        .clone()
+        .map(|store| (&settings::STORE_URL, "--store", store));
+    let mut settings = Settings::load(place.config.as_deref(), &store.into_iter().collect())?;
+    settings.warn_with(|text| eprintln!("warning: {text}"));
+    Ok(settings)
+}

@@ -1,0 +1,333 @@
+//! The workflow of one run.
+//!
+//! It is gone through again from its history whenever a worker takes it up, so that it has to do the
+//! same each time: nothing here reads a clock, asks anybody, or depends on the order of a map. It
+//! keeps steps, and does what the last activity said comes next.
+
+#![allow(
+    missing_docs,
+    missing_debug_implementations,
+    reason = "of what the macros make of each method"
+)]
+
+use std::time::{Duration, SystemTime};
+
+use quillet_core::journal::{Decision, Step, Waiting};
+use quillet_core::tool::Repeat;
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::workflows::{join_all, select};
+use temporalio_workflow::{
+    ActivityExecutionError, ActivityOptions, ContinueAsNewOptions, MemoValue, RetryPolicy,
+    SyncWorkflowContext, TimerOptions, WorkflowCancellationToken, WorkflowContext,
+    WorkflowContextView, WorkflowResult, WorkflowTermination,
+};
+
+use crate::activities::Agents;
+use crate::course::{Bounds, Calling, Came, Course, Deciding, End, Kept, Need, Next, View};
+
+/// The workflow's name, as Temporal knows it.
+pub const NAME: &str = "quillet.agent";
+/// Memo: `running` or `waiting`, and at its end how it ended.
+pub const STATE: &str = "state";
+/// Memo: the agent or the model.
+pub const TITLE: &str = "title";
+
+/// Events after which a run goes on as a new one. Temporal's own limit is 51,200, and a worker that
+/// takes a run up reads them all.
+const MOST_EVENTS: u32 = 2_000;
+/// How often an activity that may be repeated is begun. Each begins only when a worker is there, so
+/// that it counts crashes.
+const ATTEMPTS: u32 = 100;
+/// What making ready may take.
+const READY: Duration = Duration::from_secs(300);
+/// What an activity may take beyond what it does: reading and writing its steps.
+const MARGIN: Duration = Duration::from_secs(120);
+
+/// What the model is told of a call that nobody decided about.
+const LATE: &str = "The call was not made: nobody decided about it in time.";
+
+/// The run of an agent.
+#[workflow]
+#[derive(Debug)]
+pub struct AgentRun {
+    course: Course,
+    waiting: Vec<Waiting>,
+    /// What was decided about calls since they wait, not yet part of the course.
+    decided: Vec<Step>,
+}
+
+#[workflow_methods]
+impl AgentRun {
+    /// A run that begins, or goes on after others of its kind.
+    #[init]
+    pub fn new(_ctx: &WorkflowContextView, course: Course) -> Self {
+        AgentRun {
+            course,
+            waiting: Vec::new(),
+            decided: Vec::new(),
+        }
+    }
+
+    /// Goes on until the run is over.
+    #[run(name = "quillet.agent")]
+    pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<End> {
+        let mut came = match ctx.state(|run| run.course.bounds) {
+            None => prepare(ctx).await?,
+            Some(bounds) => ask(ctx, bounds).await?,
+        };
+        loop {
+            let next = ctx.state_mut(|run| run.take_up(came));
+            let Some(bounds) = ctx.state(|run| run.course.bounds) else {
+                return over(ctx, next.into_end());
+            };
+            match next {
+                Next::End(end) => return over(ctx, end),
+                Next::Ask => {}
+                Next::Call(needs) => make(ctx, bounds, needs).await?,
+                Next::Decide(waiting) => decisions(ctx, waiting).await?,
+            }
+            if ctx.history_length() > MOST_EVENTS || ctx.continue_as_new_suggested() {
+                let course = ctx.state(|run| run.course.clone());
+                ctx.continue_as_new(course, ContinueAsNewOptions::default())?;
+            }
+            came = ask(ctx, bounds).await?;
+        }
+    }
+
+    /// Decides about a call that waits; gives the call's id.
+    #[update]
+    pub fn decide(
+        &mut self,
+        _ctx: &mut SyncWorkflowContext<Self>,
+        deciding: Deciding,
+    ) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+        // Somebody else may have decided between the question whether this may be, and now.
+        let at = self.find(&deciding)?;
+        let waiting = self.waiting.remove(at);
+        self.decided.push(Step::Decided {
+            call: waiting.call.clone(),
+            decision: deciding.decision,
+            by: deciding.by.as_str().into(),
+        });
+        Ok(waiting.call.to_string())
+    }
+
+    /// Refuses a decision that does not count, before it is in the history.
+    #[update_validator(decide)]
+    pub fn may_decide(
+        &self,
+        _ctx: &WorkflowContextView,
+        deciding: &Deciding,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        self.find(deciding)?;
+        Ok(())
+    }
+
+    /// How far the run has come.
+    #[query]
+    pub fn view(&self, _ctx: &WorkflowContextView) -> View {
+        let decided = self.decided.iter().cloned().map(Kept::Here);
+        View {
+            waiting: self.waiting.clone(),
+            kept: self.course.kept.iter().cloned().chain(decided).collect(),
+        }
+    }
+}
+
+impl AgentRun {
+    fn take_up(&mut self, came: Came) -> Next {
+        if let Some(moved) = came.moved {
+            self.course.kept = moved;
+        }
+        self.course.kept.extend(came.more);
+        self.course.bounds = came.bounds.or(self.course.bounds);
+        came.next
+    }
+
+    /// Which of the calls that wait is meant.
+    fn find(&self, deciding: &Deciding) -> Result<usize, String> {
+        let run = &self.course.run;
+        let Some(call) = &deciding.call else {
+            return match self.waiting.len() {
+                1 => Ok(0),
+                0 => Err(format!("run.not_waiting: the run {run:?} waits for nobody")),
+                _ => Err(format!(
+                    "run.not_waiting: name the call, since more than one waits: {}",
+                    self.ids()
+                )),
+            };
+        };
+        let at = self
+            .waiting
+            .iter()
+            .position(|waiting| *waiting.call == **call);
+        at.ok_or_else(|| {
+            let is_meant =
+                |step: &Step| matches!(step, Step::Decided { call: id, .. } if **id == **call);
+            let is_known = |kept: &Kept| matches!(kept, Kept::Here(step) if is_meant(step));
+            if self.decided.iter().any(is_meant) || self.course.kept.iter().any(is_known) {
+                return format!(
+                    "run.not_waiting: somebody else decided about the call {call:?} first"
+                );
+            }
+            if self.waiting.is_empty() {
+                return format!("run.not_waiting: the run {run:?} waits for nobody");
+            }
+            let ids = self.ids();
+            format!("run.not_waiting: the call {call:?} does not wait; these do: {ids}")
+        })
+    }
+
+    fn ids(&self) -> String {
+        let ids: Vec<&str> = self.waiting.iter().map(|waiting| &*waiting.call).collect();
+        ids.join(", ")
+    }
+
+    /// Denies what nobody decided about until now.
+    fn expire(&mut self, now_ms: u64) {
+        let is_late = |waiting: &Waiting| waiting.expires_ms.is_some_and(|at| at <= now_ms);
+        let (late, open): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(is_late);
+        self.waiting = open;
+        self.decided
+            .extend(late.into_iter().map(|waiting| Step::Decided {
+                call: waiting.call,
+                decision: Decision::Deny {
+                    note: Some(LATE.to_owned()),
+                },
+                by: "time".into(),
+            }));
+    }
+}
+
+async fn prepare(ctx: &WorkflowContext<AgentRun>) -> Result<Came, WorkflowTermination> {
+    let course = ctx.state(|run| run.course.clone());
+    let options = options(READY, course.lease(), ATTEMPTS);
+    let came = ctx.execute_activity(Agents::prepare, course, options).await;
+    came.map_err(stopped)
+}
+
+async fn ask(ctx: &WorkflowContext<AgentRun>, bounds: Bounds) -> Result<Came, WorkflowTermination> {
+    let course = ctx.state(|run| run.course.clone());
+    let options = options(bounds.ask() + MARGIN, course.lease(), ATTEMPTS);
+    let came = ctx.execute_activity(Agents::ask, course, options).await;
+    came.map_err(stopped)
+}
+
+/// Makes calls, at most so many at once. One that nobody knows the outcome of is part of the course
+/// as called and not returned: then somebody is asked whether it was made.
+async fn make(
+    ctx: &WorkflowContext<AgentRun>,
+    bounds: Bounds,
+    needs: Vec<Need>,
+) -> Result<(), WorkflowTermination> {
+    let course = ctx.state(|run| run.course.clone());
+    for group in needs.chunks(bounds.places.max(1)) {
+        let calls = group.iter().map(|need| {
+            let attempts = match need.repeat {
+                Repeat::Never => 1,
+                Repeat::Freely | Repeat::WithKey => ATTEMPTS,
+            };
+            let options = options(bounds.call() + MARGIN, course.lease(), attempts);
+            let calling = Calling {
+                course: course.clone(),
+                call: need.call.clone(),
+            };
+            ctx.execute_activity(Agents::call, calling, options)
+        });
+        let made = join_all(calls).await;
+        for (need, made) in group.iter().zip(made) {
+            let steps = match made {
+                Ok(steps) => steps,
+                Err(ActivityExecutionError::Cancelled(_)) => {
+                    return Err(WorkflowTermination::cancelled());
+                }
+                Err(_) => vec![need.called.clone()],
+            };
+            ctx.state_mut(|run| run.course.kept.extend(steps));
+        }
+    }
+    Ok(())
+}
+
+/// Waits until all calls are decided about, or nobody has to any more.
+async fn decisions(
+    ctx: &WorkflowContext<AgentRun>,
+    waiting: Vec<Waiting>,
+) -> Result<(), WorkflowTermination> {
+    ctx.state_mut(|run| run.waiting = waiting);
+    tell(ctx, "waiting")?;
+    loop {
+        let first = ctx.state(|run| {
+            let open = run.waiting.iter();
+            open.filter_map(|waiting| waiting.expires_ms).min()
+        });
+        let Some(at) = first else {
+            ctx.wait_condition(|run| run.waiting.is_empty()).await?;
+            break;
+        };
+        let left = at.saturating_sub(now_ms(ctx));
+        if left > 0 {
+            let token = WorkflowCancellationToken::new();
+            let timer = TimerOptions::builder(Duration::from_millis(left));
+            let timer = timer.cancellation_token(token.clone()).build();
+            let is_decided = select! {
+                decided = ctx.wait_condition(|run| run.waiting.is_empty()) => {
+                    decided?;
+                    true
+                }
+                _ = ctx.timer(timer) => false,
+            };
+            if is_decided {
+                token.cancel();
+                break;
+            }
+        }
+        let now = now_ms(ctx);
+        ctx.state_mut(|run| run.expire(now));
+    }
+    ctx.state_mut(|run| {
+        let decided = run.decided.drain(..).map(Kept::Here);
+        run.course.kept.extend(decided);
+    });
+    tell(ctx, "running")
+}
+
+fn over(ctx: &WorkflowContext<AgentRun>, end: End) -> Result<End, WorkflowTermination> {
+    tell(ctx, &end.how)?;
+    Ok(End {
+        kept: ctx.state(|run| run.course.kept.clone()),
+        ..end
+    })
+}
+
+/// Says in lists how the run stands.
+fn tell(ctx: &WorkflowContext<AgentRun>, state: &str) -> Result<(), WorkflowTermination> {
+    ctx.upsert_memo([(STATE, Some(MemoValue::new(state.to_owned())))])?;
+    Ok(())
+}
+
+/// The time of the history, which is the same each time.
+fn now_ms(ctx: &WorkflowContext<AgentRun>) -> u64 {
+    let now = ctx.workflow_time();
+    let now = now.and_then(|now| now.duration_since(SystemTime::UNIX_EPOCH).ok());
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn options(longest: Duration, lease: Duration, attempts: u32) -> ActivityOptions {
+    let retry = RetryPolicy::builder()
+        .initial_interval(Duration::from_millis(100))
+        .maximum_interval(Duration::from_secs(5))
+        .maximum_attempts(attempts)
+        .build();
+    ActivityOptions::with_start_to_close_timeout(longest)
+        .heartbeat_timeout(lease)
+        .retry_policy(retry)
+        .build()
+}
+
+fn stopped(error: ActivityExecutionError) -> WorkflowTermination {
+    match error {
+        ActivityExecutionError::Cancelled(_) => WorkflowTermination::cancelled(),
+        error => error.into(),
+    }
+}

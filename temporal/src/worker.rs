@@ -1,0 +1,162 @@
+//! The worker: takes workflows and activities of its queue, until it is told to stop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet::Host;
+use quillet::settings::{self, Settings};
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporalio_sdk::runtime::RuntimeOptions;
+use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
+use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+
+use crate::activities::Agents;
+use crate::args::Place;
+use crate::failure::Failure;
+use crate::run::AgentRun;
+use crate::shelf::Shelf;
+
+/// How long a step of a workflow lies in the queue of the worker that has the workflow in memory. If
+/// that worker is gone, others get it only then: by default 10 s, the whole cost of a crash.
+const STICKY: Duration = Duration::from_millis(1_500);
+/// Runs that are kept in memory between two of their steps.
+const CACHED: usize = 1_000;
+/// Steps of workflows at once; each is a matter of milliseconds.
+const WORKFLOW_STEPS: usize = 100;
+/// What calls and questions may still take when the worker is told to stop.
+const LAST_WORDS: Duration = Duration::from_secs(20);
+/// Time in which Temporal has to be reached.
+const REACH: Duration = Duration::from_secs(10);
+
+/// Runs what is begun on the queue, until `stop` is ready.
+///
+/// # Errors
+/// A setting is wrong, or Temporal cannot be reached.
+pub async fn run(
+    place: &Place,
+    settings: &Settings,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let host = Arc::new(Host::open(settings).await?);
+    let shelf = shelf(&host, settings)?;
+    let client = connect(place).await?;
+    let agents = host.agents();
+    agents.greet_servers();
+    let lease = agents.options().lease;
+    let options = WorkerOptions::new(&place.queue)
+        .register_workflow::<AgentRun>()
+        .map_err(|error| refused(place, &error))?
+        .register_activities(Agents::new(agents.clone(), shelf))
+        .tuner(places(agents.options().concurrent))
+        .max_cached_workflows(CACHED)
+        .sticky_queue_schedule_to_start_timeout(STICKY)
+        .max_heartbeat_throttle_interval(lease / 4)
+        .graceful_shutdown_period(LAST_WORDS)
+        .build();
+    let runtime = Runtime::from_current_tokio(RuntimeOptions::default());
+    let runtime = runtime.map_err(|error| refused(place, &error))?;
+    let mut worker =
+        Worker::new(&runtime, client, options).map_err(|error| refused(place, &error))?;
+    let shut_down = worker.shutdown_handle();
+    let watched = host.clone();
+    let watching = tokio::spawn(async move { watched.watch().await });
+    eprintln!(
+        "quillet-worker {} on the queue {:?} of {} ({})\n  store    {}\n  journal  {}",
+        env!("CARGO_PKG_VERSION"),
+        place.queue,
+        place.temporal,
+        place.namespace,
+        host.prompts().catalogue().store().describe(),
+        agents
+            .parts()
+            .journal
+            .as_ref()
+            .map_or_else(String::new, |journal| journal.describe()),
+    );
+    let stopping = async {
+        stop.await;
+        shut_down();
+        std::future::pending::<()>().await;
+    };
+    let done = tokio::select! {
+        done = worker.run() => done.map_err(|error| refused(place, &error)),
+        () = stopping => Ok(()),
+    };
+    watching.abort();
+    agents.finish().await;
+    host.flush().await;
+    done
+}
+
+/// The shelf of these settings: a journal that other workers reach, too.
+///
+/// # Errors
+/// It would be in the memory of this process.
+pub fn shelf(host: &Host, settings: &Settings) -> Result<Shelf, Failure> {
+    let address = settings.text(&settings::AGENT_JOURNAL);
+    let address = address.filter(|address| !address.is_empty());
+    let address = address.or_else(|| settings.text(&settings::STORE_URL));
+    let is_shared = |address: &str| {
+        (address.starts_with("sqlite:") && !address.contains(":memory:"))
+            || address.starts_with("redis")
+    };
+    let journal = host.agents().parts().journal.clone();
+    match (address, journal) {
+        (Some(address), Some(journal)) if is_shared(address) => Ok(Shelf::new(journal)),
+        _ => Err(Failure::Usage(
+            "steps of runs that are too large for Temporal are kept in the journal of the \
+             settings, and that would end with this process: set agent.journal to redis://HOST, \
+             or to sqlite:FILE for the workers of one machine"
+                .to_owned(),
+        )),
+    }
+}
+
+/// A client of Temporal.
+///
+/// # Errors
+/// It cannot be reached, or has no such namespace.
+pub async fn connect(place: &Place) -> Result<Client, Failure> {
+    let address = &place.temporal;
+    let url = match address.split_once("://") {
+        Some(("http" | "https", _)) => address.clone(),
+        Some((scheme, _)) => {
+            let what = format!("--temporal: {scheme}:// is no way to Temporal, give HOST:PORT");
+            return Err(Failure::Usage(what));
+        }
+        None => format!("http://{address}"),
+    };
+    if url.starts_with("https") && !cfg!(feature = "tls") {
+        let what =
+            "--temporal: this build of quillet-worker has no TLS; build it with --features tls";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    let url: Url = url.parse().map_err(|error| {
+        Failure::Usage(format!("--temporal: {address:?} is no HOST:PORT: {error}"))
+    })?;
+    let options = ConnectionOptions::new(url)
+        .identity(format!("quillet-worker {}", std::process::id()))
+        .connect_timeout(REACH)
+        .build();
+    let connection = Connection::connect(options).await;
+    let connection = connection.map_err(|error| refused(place, &error))?;
+    let options = ClientOptions::new(&place.namespace).build();
+    Client::new(connection, options).map_err(|error| refused(place, &error))
+}
+
+/// As many activities at once as the settings let runs be: each is a part of one.
+fn places(concurrent: usize) -> TunerHolder {
+    TunerHolder::builder()
+        .workflow_task_slot_supplier(FixedSizeSlotSupplier::new(WORKFLOW_STEPS))
+        .activity_task_slot_supplier(FixedSizeSlotSupplier::new(concurrent.max(1)))
+        .local_activity_task_slot_supplier(FixedSizeSlotSupplier::new(1))
+        .nexus_task_slot_supplier(FixedSizeSlotSupplier::new(1))
+        .build()
+}
+
+fn refused(place: &Place, error: &dyn std::error::Error) -> Failure {
+    Failure::Temporal {
+        address: place.temporal.clone(),
+        what: error.to_string(),
+    }
+}

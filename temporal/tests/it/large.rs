@@ -1,0 +1,171 @@
+//! Results that Temporal does not take, runs that its histories do not hold, and a history that was
+//! kept.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use quillet_fake_provider::Turn;
+use quillet_worker::run::AgentRun;
+use quillet_worker::worker;
+use serde_json::Value;
+use temporalio_client::{WorkflowFetchHistoryOptions, WorkflowHistory};
+use temporalio_sdk::workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions};
+
+use crate::server::Temporal;
+use crate::tools::{Trap, call};
+use crate::world::World;
+
+/// Turns of the long run.
+const LONG: usize = 200;
+/// Histories that were kept of real runs.
+const HISTORIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/histories");
+
+fn turn(body: &Value) -> usize {
+    let messages = body["messages"].as_array().unwrap();
+    messages.iter().filter(|m| m["role"] == "assistant").count()
+}
+
+fn once(body: &Value) -> Turn {
+    match turn(body) {
+        0 => call(0, "huge", 1),
+        _ => Turn::text(["Done."]),
+    }
+}
+
+fn often(body: &Value) -> Turn {
+    match turn(body) {
+        turn if turn < LONG - 1 => call(turn, "look", turn),
+        _ => Turn::text(["Done."]),
+    }
+}
+
+#[test]
+fn a_result_of_three_megabytes_is_kept_elsewhere() {
+    let temporal = Temporal::start();
+    let world = World::with(&temporal.address(), 2, "", "", once);
+    world.worker(0);
+    let run = world.begin("run");
+    let (ended, _) = world.end(&run);
+    let came = world.came(&ended);
+    assert_eq!(came.text, "Done.");
+    assert_eq!(came.calls.get("huge 1"), Some(&1), "{came:?}");
+    assert_eq!(came.asked, 2);
+    assert_eq!(ended["away"], 1, "one step is not with the workflow");
+    let returned = ended["journal"].as_array().unwrap().iter();
+    let returned = returned
+        .filter(|step| step["step"] == "returned")
+        .last()
+        .unwrap();
+    let value = returned["result"]["Ok"]["value"].as_str().unwrap();
+    assert!(value.len() > 3_000_000, "{}", value.len());
+}
+
+#[test]
+fn two_hundred_turns_go_on_as_new_and_outlive_a_worker() {
+    let temporal = Temporal::start();
+    let settings = "tool_rounds = 1000\n";
+    let world = World::with(&temporal.address(), 2, settings, "", often);
+    world.worker(0);
+    let run = world.begin("run");
+    world.until_asked(LONG / 2);
+    Trap::kill(&world.trap, 0);
+    world.worker(1);
+    let (ended, _) = world.end_within(&run, 300);
+    let came = world.came(&ended);
+    assert_eq!(came.text, "Done.");
+    assert_eq!(came.calls.len(), LONG - 1);
+    assert!(came.asked <= LONG + 1, "{}", came.asked);
+    let repeated: usize = came.calls.values().map(|count| count - 1).sum();
+    assert!(repeated <= 1, "{:?}", came.calls);
+    println!(
+        "{} turns, {} steps, {} groups of them on the shelf, {} events in the last history",
+        LONG,
+        ended["journal"].as_array().unwrap().len(),
+        ended["away"],
+        ended["events"]
+    );
+    // It did not fit into one history.
+    let runs = temporal.count(&run);
+    println!("{runs} workflows of this id");
+    assert!(runs > 1);
+}
+
+/// Made by a real run each time; where `WRITE` is set it is kept as the one that later versions of
+/// the workflow have to be able to go through.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_history_is_gone_through_again() {
+    let text = tokio::task::spawn_blocking(recorded).await.unwrap();
+    if std::env::var_os("WRITE").is_some() {
+        fs::create_dir_all(HISTORIES).unwrap();
+        fs::write(Path::new(HISTORIES).join("clerk.json"), &text).unwrap();
+    }
+    replay(&text).await.unwrap();
+    for kept in fs::read_dir(HISTORIES).unwrap() {
+        let path = kept.unwrap().path();
+        println!("{}", path.display());
+        replay(&fs::read(path).unwrap()).await.unwrap();
+    }
+    // A history of another workflow is told apart: this one begins with a call, not with a question.
+    let other = String::from_utf8(text)
+        .unwrap()
+        .replace("quillet.prepare", "quillet.call");
+    let error = replay(other.as_bytes()).await.unwrap_err();
+    println!("{error}");
+}
+
+/// The history of a run in which calls wait for somebody.
+fn recorded() -> Vec<u8> {
+    let temporal = Temporal::start();
+    let world = World::with(
+        &temporal.address(),
+        1,
+        "",
+        "ask: [note]\n",
+        crate::tools::clerk,
+    );
+    world.worker(0);
+    let run = world.begin("run");
+    let shown = world.waiting(&run);
+    let call = shown["waiting"][0]["call"].as_str().unwrap();
+    assert!(world.decide(&run, call, &["approve"]).status.success());
+    world.end(&run);
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = worker::connect(&world.desk()).await.unwrap();
+        let handle = client.get_workflow_handle::<AgentRun>(run);
+        let history = handle.fetch_history(WorkflowFetchHistoryOptions::default());
+        history.to_json().await.unwrap()
+    })
+}
+
+async fn replay(text: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+    let options = WorkflowReplayerOptions::new()
+        .register_workflow::<AgentRun>()?
+        .build();
+    let history = WorkflowHistory::from_json(text)?;
+    Ok(WorkflowReplayer::new(options)?
+        .replay_workflow(history)
+        .await?)
+}
+
+impl Temporal {
+    fn tell(&self, args: &[&str]) -> Vec<u8> {
+        let program = std::env::var_os("TEMPORAL_BIN").unwrap();
+        let output = Command::new(program)
+            .args(args)
+            .args(["--address", &self.address(), "--output", "json"])
+            .env("HOME", self.folder())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    }
+
+    /// How many workflows there were of this id.
+    fn count(&self, run: &str) -> usize {
+        let query = format!("WorkflowId = '{run}'");
+        let listed = self.tell(&["workflow", "list", "--query", &query]);
+        let listed: Value = serde_json::from_slice(&listed).unwrap();
+        listed.as_array().unwrap().len()
+    }
+}

@@ -1,0 +1,12 @@
+//! The worker beside a real Temporal server, with tools and a model that count what they are asked.
+//! `scripts/temporal` gets the server and runs these.
+
+mod approvals;
+mod away;
+mod figures;
+mod killed;
+mod large;
+mod rows;
+mod server;
+mod tools;
+mod world;

@@ -1,0 +1,115 @@
+//! Rows of a file as runs, while a worker is killed each second.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use quillet_fake_provider::Turn;
+use serde_json::{Value, json};
+
+use crate::server::Temporal;
+use crate::tools::{Trap, call, counts};
+use crate::world::World;
+
+const ROWS: usize = 200;
+/// Time between two kills.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Books the row that is asked for, and says so.
+fn booked(body: &Value) -> Turn {
+    let messages = body["messages"].as_array().unwrap();
+    let asked = messages.iter().rfind(|m| m["role"] == "user").unwrap();
+    let row: usize = asked["content"].as_str().unwrap().parse().unwrap();
+    match messages.iter().any(|m| m["role"] == "tool") {
+        false => call(row, "book", row),
+        true => Turn::text([format!("{row} is booked.")]),
+    }
+}
+
+#[test]
+fn rows_are_neither_lost_nor_doubled_while_workers_are_killed() {
+    let temporal = Temporal::start();
+    let world = World::with(&temporal.address(), 2, "concurrent = 8\n", "", booked);
+    let folder = temporal.folder();
+    let (input, output) = (folder.join("in.jsonl"), folder.join("out.jsonl"));
+    let lines =
+        (0..ROWS).map(|row| json!({"custom_id": format!("r{row}"), "input": row.to_string()}));
+    let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
+    fs::write(&input, lines.join("\n")).unwrap();
+    let begin = || {
+        let mut command = world.command(0);
+        command
+            .arg("batch")
+            .arg(&input)
+            .args(["-m", "agent/clerk", "-o"])
+            .arg(&output);
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap()
+    };
+    world.worker(0);
+    world.worker(1);
+    let began = Instant::now();
+    let mut batch = begin();
+    let (mut kills, mut asked, mut last) = (0, 0, Instant::now());
+    let status = loop {
+        if let Some(status) = batch.try_wait().unwrap() {
+            break status;
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(900),
+            "{}",
+            world.logs()
+        );
+        // What is tried is that somebody dies at this pace, in the middle of something: whoever is
+        // killed before it has begun to work only takes longer.
+        std::thread::sleep(SECOND);
+        if world.asked() < asked + 10 && last.elapsed() < 20 * SECOND {
+            continue;
+        }
+        (asked, last) = (world.asked(), Instant::now());
+        world.worker(kills % 2);
+        kills += 1;
+        if kills == 5 {
+            // Whoever began the rows dies, too; the same command goes on.
+            batch.kill().unwrap();
+            batch.wait().unwrap();
+            batch = begin();
+        }
+    };
+    let took = began.elapsed();
+    assert!(status.success());
+    let text = fs::read_to_string(&output).unwrap();
+    let answers: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), ROWS);
+    for (row, answer) in answers.iter().enumerate() {
+        assert_eq!(answer["custom_id"], format!("r{row}"), "{answer}");
+        assert_eq!(answer["text"], format!("{row} is booked."), "{answer}");
+    }
+    let runs: BTreeSet<&str> = answers
+        .iter()
+        .map(|answer| answer["run"].as_str().unwrap())
+        .collect();
+    assert_eq!(runs.len(), ROWS);
+    assert_eq!(world.listed().len(), ROWS);
+    let calls = counts(&world.calls);
+    let booked = calls.keys().filter(|call| call.starts_with("book")).count();
+    assert_eq!(booked, ROWS);
+    let again: usize = calls
+        .iter()
+        .filter(|(call, _)| call.starts_with("book"))
+        .map(|(_, count)| count - 1)
+        .sum();
+    println!(
+        "{ROWS} rows, {kills} kills, {took:?}: {} questions for {} answers, {again} calls again with their key",
+        world.asked(),
+        2 * ROWS
+    );
+    Trap::kill(&world.trap, 0);
+}

@@ -1,0 +1,245 @@
+//! Tools and a model that write down what they are asked, and kill whoever asks when it is time.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Child;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use quillet_fake_provider::{Asked, Call, FakeProvider, Piece, Script, Turn};
+use serde_json::{Value, json};
+
+/// The tools: whether a call may be made once more, and how they are called.
+pub const TOOLS: [(&str, &str, &str); 4] = [
+    ("look", "GET", "true"),
+    ("book", "POST", "\"key\""),
+    ("send", "POST", "\"never\""),
+    ("note", "POST", "\"never\""),
+];
+
+/// What the model calls in each of its turns; in the last one it answers.
+pub const TURNS: [&[&str]; 5] = [
+    &["look", "book"],
+    &["send"],
+    &["look"],
+    &["note", "book"],
+    &["send"],
+];
+
+/// What kills a worker at a point of its run: the points are counted, and at one of them whoever
+/// has come there is killed, before anything else happens.
+#[derive(Default)]
+pub struct Trap {
+    passed: Vec<String>,
+    at: Option<usize>,
+    sprung: Option<usize>,
+    workers: Vec<Option<Child>>,
+}
+
+impl Trap {
+    /// Who is killed from now on, at its point of this number, from 1.
+    pub fn set(trap: &Mutex<Trap>, at: Option<usize>) {
+        let mut trap = trap.lock().unwrap();
+        trap.passed.clear();
+        trap.at = at;
+        trap.sprung = None;
+    }
+
+    pub fn watch(trap: &Mutex<Trap>, worker: usize, child: Child) {
+        let mut trap = trap.lock().unwrap();
+        let places = trap.workers.len().max(worker + 1);
+        trap.workers.resize_with(places, || None);
+        trap.workers[worker] = Some(child);
+    }
+
+    /// A worker has come to a point; whether it was killed there.
+    fn pass(trap: &Mutex<Trap>, worker: usize, what: &str) -> bool {
+        let mut trap = trap.lock().unwrap();
+        trap.passed.push(what.to_owned());
+        if trap.at != Some(trap.passed.len()) || trap.sprung.is_some() {
+            return false;
+        }
+        trap.sprung = Some(worker);
+        kill(&mut trap.workers, worker);
+        true
+    }
+
+    pub fn kill(trap: &Mutex<Trap>, worker: usize) {
+        kill(&mut trap.lock().unwrap().workers, worker);
+    }
+
+    /// What was passed, in order.
+    pub fn passed(trap: &Mutex<Trap>) -> Vec<String> {
+        trap.lock().unwrap().passed.clone()
+    }
+
+    /// Which worker was killed.
+    pub fn sprung(trap: &Mutex<Trap>) -> Option<usize> {
+        trap.lock().unwrap().sprung
+    }
+}
+
+fn kill(workers: &mut [Option<Child>], worker: usize) {
+    if let Some(mut child) = workers.get_mut(worker).and_then(Option::take) {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+/// Calls that were made, in order: the tool and its digits.
+pub type Calls = Arc<Mutex<Vec<String>>>;
+
+/// How often each call was made.
+pub fn counts(calls: &Calls) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for call in calls.lock().unwrap().iter() {
+        *counts.entry(call.clone()).or_default() += 1;
+    }
+    counts
+}
+
+/// The tools of one worker; gives their address.
+pub fn serve_tools(worker: usize, calls: &Calls, trap: &Arc<Mutex<Trap>>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (calls, trap) = (calls.clone(), trap.clone());
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let (calls, trap) = (calls.clone(), trap.clone());
+            thread::spawn(move || serve(stream, worker, &calls, &trap));
+        }
+    });
+    address
+}
+
+fn serve(mut stream: TcpStream, worker: usize, calls: &Calls, trap: &Mutex<Trap>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if reader.read_line(&mut head).unwrap_or(0) == 0 {
+                return;
+            }
+        }
+        let lower = head.to_ascii_lowercase();
+        let length = lower
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        let mut body = vec![0; length.unwrap_or(0)];
+        reader.read_exact(&mut body).unwrap();
+        let path = head.split(' ').nth(1).unwrap().to_owned();
+        let tool = path.split(['/', '?']).nth(1).unwrap().to_owned();
+        let step: String = format!("{path} {}", String::from_utf8_lossy(&body))
+            .chars()
+            .filter(char::is_ascii_digit)
+            .collect();
+        let key = lower.contains("\r\nidempotency-key: ");
+        assert_eq!(key, tool == "book", "{head}");
+        let call = format!("{tool} {step}");
+        if Trap::pass(trap, worker, &format!("{call} is asked for")) {
+            return;
+        }
+        calls.lock().unwrap().push(call.clone());
+        if Trap::pass(trap, worker, &format!("{call} is done")) {
+            return;
+        }
+        let large = if tool == "huge" {
+            "x".repeat(3_000_000)
+        } else {
+            String::new()
+        };
+        let answer = json!({"did": call, "large": large});
+        let answer = if large.is_empty() {
+            json!({"did": call})
+        } else {
+            answer
+        }
+        .to_string();
+        let _ = write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{answer}",
+            answer.len()
+        );
+        let _ = stream.flush();
+        Trap::pass(trap, worker, &format!("{call} is answered"));
+    }
+}
+
+/// The model of one worker.
+pub fn serve_model(
+    worker: usize,
+    trap: &Arc<Mutex<Trap>>,
+    answer: fn(&Value) -> Turn,
+) -> FakeProvider {
+    let trap = trap.clone();
+    FakeProvider::start(Script::function(move |asked: &Asked| {
+        let body: Value = serde_json::from_slice(&asked.body).unwrap();
+        let question = asked_before(&body);
+        Trap::pass(
+            &trap,
+            worker,
+            &format!("question {} is asked", question + 1),
+        );
+        let turn = answer(&body);
+        // In the middle of the answer: its first piece is on its way, its last is not.
+        let (trap, pause) = (trap.clone(), turn.pause);
+        if !pause.is_zero() {
+            let pieces = u32::try_from(turn.pieces.len()).unwrap();
+            let is_last = question == TURNS.len();
+            thread::spawn(move || {
+                thread::sleep(pause / 2);
+                let what = format!("question {} is half answered", question + 1);
+                // After the last answer the run is over.
+                if Trap::pass(&trap, worker, &what) || is_last {
+                    return;
+                }
+                thread::sleep(pause * pieces);
+                let what = format!("question {} is answered", question + 1);
+                Trap::pass(&trap, worker, &what);
+            });
+        }
+        turn
+    }))
+}
+
+fn asked_before(body: &Value) -> usize {
+    let messages = body["messages"].as_array().unwrap();
+    messages.iter().filter(|m| m["role"] == "assistant").count()
+}
+
+/// One call, whose id is of its turn.
+pub fn call(turn: usize, tool: &str, step: usize) -> Turn {
+    let arguments = json!({"step": step}).to_string();
+    Turn::new(Vec::new()).and_call(format!("call_{turn}"), tool, [arguments])
+}
+
+/// What the model does next follows from what it is shown.
+pub fn clerk(body: &Value) -> Turn {
+    let turn = asked_before(body);
+    let turns = TURNS.get(turn);
+    let pieces = match turns {
+        Some(tools) => {
+            let call = |(index, tool): (usize, &&str)| {
+                Piece::Call(Call {
+                    id: format!("call_{turn}_{index}"),
+                    name: (*tool).to_owned(),
+                    arguments: vec![json!({"step": turn * 10 + index}).to_string()],
+                })
+            };
+            let text = std::iter::once(Piece::Text(format!("Turn {turn}. ")));
+            text.chain(tools.iter().enumerate().map(call)).collect()
+        }
+        None => {
+            let messages = body["messages"].as_array().unwrap();
+            let results = messages.iter().filter(|m| m["role"] == "tool");
+            let results: Vec<String> = results.map(|m| m["content"].to_string()).collect();
+            vec![
+                Piece::Text(results.join(" ")),
+                Piece::Text(" That is all.".to_owned()),
+            ]
+        }
+    };
+    Turn::new(pieces).pause(Duration::from_millis(120))
+}

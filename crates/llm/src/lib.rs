@@ -44,6 +44,7 @@ mod reading;
 mod record;
 mod retry;
 mod retry_after;
+mod spending;
 mod straight;
 pub mod tokens;
 
@@ -60,6 +61,7 @@ pub use provider::{Provider, ProviderConfig, Timeouts};
 pub use rate::{Rate, RateLimits};
 pub use record::{Pace, Record, Replay};
 pub use retry::{Retry, RetryNotice, RetryPolicy};
+pub use spending::{KeyCount, Spending, SpendingOptions};
 
 /// Installs the cryptography that TLS uses in this process. Does nothing where
 /// one is installed already, so everybody may call it; [`Http`] does before it connects.

@@ -120,6 +120,7 @@ impl Host {
             definitions: self.definitions.clone(),
             traces: self.traces.reader(),
             rates: self.models.rates().cloned(),
+            spending: self.models.spending().cloned(),
             ..quillet_server::Services::from(self.prompts.clone())
         }
     }

@@ -9,7 +9,7 @@ use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::Definitions;
 use quillet_host::sql::DatabaseTools;
-use quillet_llm::RateLimits;
+use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::PromptService;
 
 use crate::aliases::Aliases;
@@ -46,6 +46,8 @@ pub(crate) struct App {
     pub(crate) rate: Option<RateLimiter>,
     /// How often models are asked at most, if that is limited.
     pub(crate) model_rates: Option<Arc<RateLimits>>,
+    /// What may be spent, if that is kept.
+    pub(crate) spending: Option<Arc<Spending>>,
     /// Where MCP clients come in.
     pub(crate) mcp: McpDoors,
     /// The OpenAPI document, once it was asked for.
@@ -82,6 +84,7 @@ impl App {
             definitions: services.definitions,
             agents: services.agents,
             model_rates: services.rates,
+            spending: services.spending,
             databases,
             batching: services.batches,
             traces: services.traces,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use quillet_core::store::Health;
 use quillet_host::counters::{ByCode, Histogram, head, line};
-use quillet_llm::RateLimits;
+use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::{Counts, Usage};
 
 /// Statuses that are counted by themselves; the last place is for all others.
@@ -350,6 +350,46 @@ pub(crate) fn write_rates(out: &mut String, rates: &RateLimits) {
     );
     let seconds = load(&counts.waited_ms) as f64 / 1000.0;
     line(out, name, "", seconds);
+}
+
+/// What keys with budgets have spent in this process. Keys are bounded by the configuration.
+pub(crate) fn write_spending(out: &mut String, spending: &Spending) {
+    let counts = spending.counts();
+    let key = |name: &str| format!("key=\"{}\"", label(name));
+    let name = "quillet_budget_tokens_total";
+    head(
+        out,
+        name,
+        "counter",
+        "Tokens of calls of models that a budget limited, by key.",
+    );
+    for (by, count) in &counts {
+        line(out, name, &key(by), count.spent.tokens);
+    }
+    let name = "quillet_budget_usd_total";
+    head(
+        out,
+        name,
+        "counter",
+        "US dollars of calls of models that a budget limited, by key.",
+    );
+    for (by, count) in &counts {
+        line(out, name, &key(by), count.spent.usd());
+    }
+    let name = "quillet_budget_refusals_total";
+    head(
+        out,
+        name,
+        "counter",
+        "Calls of models that a budget did not let through, by key.",
+    );
+    for (by, count) in &counts {
+        line(out, name, &key(by), count.refused);
+    }
+    let name = "quillet_budgets_shared";
+    let help = "Whether the books of budgets are kept where they should be, so with all replicas.";
+    head(out, name, "gauge", help);
+    line(out, name, "", u64::from(spending.health() == Health::Ready));
 }
 
 /// Counts of prompts and tools by name. Names are bounded by who counts.

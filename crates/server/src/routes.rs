@@ -108,6 +108,7 @@ const AGENT: &[Row] = &[
     (ANY_RENDER, || routes!(runs::fork_run)),
     (ANY_RENDER, || routes!(runs::remove_run)),
     (Needs::Entry, || routes!(response::health)),
+    (ANY_RENDER, || routes!(api::budgets::list_budgets)),
 ];
 
 /// The routes of OpenAI's clients, relative to `/v1`.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use quillet_core::budget::BudgetLimits;
 use quillet_core::chat::{ChatOptions, ToolChoice, ToolOffer};
 use quillet_core::{Content, Message};
 use secrecy::SecretString;
@@ -51,6 +52,9 @@ pub struct AgentRequest {
     pub knowledge: Option<KnowledgeContext>,
     /// Results of calls that an earlier answer asked the client to make.
     pub tool_results: Vec<ToolResult>,
+    /// What the run may spend besides what whoever asks has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetLimits>,
     /// What was doubtful about the request, in words; the answer repeats it.
     pub warnings: Vec<String>,
 }
@@ -73,6 +77,7 @@ impl Default for AgentRequest {
             attachments: Vec::new(),
             knowledge: None,
             tool_results: Vec::new(),
+            budget: None,
             warnings: Vec::new(),
         }
     }

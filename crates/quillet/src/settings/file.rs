@@ -221,7 +221,7 @@ fn of_form(form: Form, value: &DeValue<'_>) -> Result<Value, &'static str> {
     }
 }
 
-fn number(value: &DeValue<'_>) -> Option<f64> {
+pub(super) fn number(value: &DeValue<'_>) -> Option<f64> {
     let text = match value {
         DeValue::Float(number) => number.as_str(),
         other => other.as_integer()?.as_str(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Map, Span, Table, Value};
+use quillet_core::{BoxFuture, Map, Span, Table, Value, budget};
 use quillet_yaml::{Data, Node};
 use tokio::task::JoinSet;
 
@@ -308,7 +308,7 @@ impl Instance {
             // A task of its own has a stack of its own: scripts may call each other deeply.
             let task = inner.clone();
             let mut tasks = JoinSet::new();
-            tasks.spawn(async move { task.run(input).await });
+            tasks.spawn(budget::paid_here(async move { task.run(input).await }));
             let ended = tasks.join_next().await;
             let value = match ended {
                 Some(Ok(result)) => result.map_err(|error| {

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use quillet_core::ErrorCode;
+use quillet_core::budget::paying;
 use quillet_host::definitions::Right;
 use serde_json::{Map, Value};
 
@@ -63,7 +64,8 @@ impl Door {
         let address = client.address().unwrap_or([127, 0, 0, 1].into());
         let exchange = Arc::new(Exchange::new(None).by(client, address));
         let call = Call::new(self.app.clone(), exchange.clone(), self.route);
-        let asking = AssertUnwindSafe(self.respond(call, body)).catch_unwind();
+        let payer = self.app.payer_of(client);
+        let asking = AssertUnwindSafe(paying(payer, self.respond(call, body))).catch_unwind();
         let answered = asking.await.unwrap_or_else(|_| {
             let message = "the server met a defect of its own";
             Err(problem(ErrorCode::ServerDefect, message))

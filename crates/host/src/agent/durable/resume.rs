@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use quillet_core::chat::ChatEvent;
 use quillet_core::clock;
 use quillet_core::journal::{Decision, Entry, Journal, RunFilter, State, Step};
 use quillet_core::runs::Allowance;
 use quillet_core::store::{StoreError, StoreErrorKind};
 
 use super::{Admission, Book, Setup};
-use crate::agent::running::Resumed;
+use crate::agent::running::{Before, Resumed};
 use crate::agent::service::Places;
 use crate::agent::{AgentService, Running};
 
@@ -94,6 +95,7 @@ impl AgentService {
             Step::Prepared { setup } => serde_json::from_value::<Setup>(setup.clone()).ok(),
             _ => None,
         });
+        let before = before(&entries);
         let stop = tokio_util::sync::CancellationToken::new();
         let book = Book::open(
             journal,
@@ -114,6 +116,7 @@ impl AgentService {
             book,
             setup,
             epoch: claim.epoch,
+            before,
         };
         let places = Places::new(place, permit);
         Ok(Some(Running::resumed(
@@ -141,6 +144,29 @@ pub(in crate::agent) async fn all(
             return Ok(entries);
         }
     }
+}
+
+/// What the run spent until its last step, and how long it ran.
+fn before(entries: &[Entry]) -> Before {
+    let mut before = Before::default();
+    let mut last: Option<&Entry> = None;
+    for entry in entries {
+        if let Step::Answered { events, .. } = &entry.step {
+            let usage = events.iter().rev().find_map(|event| match event {
+                ChatEvent::Usage(usage) => Some(*usage),
+                _ => None,
+            });
+            before.usage.extend(usage);
+        }
+        let waited = |last: &Entry| matches!(last.step, Step::Parked { .. } | Step::Decided { .. });
+        let was_dead = matches!(entry.step, Step::TakenOver { .. });
+        if let Some(last) = last.filter(|last| !waited(last) && !was_dead) {
+            let time = entry.at_ms.saturating_sub(last.at_ms);
+            before.time += Duration::from_millis(time);
+        }
+        last = Some(entry);
+    }
+    before
 }
 
 /// What the run was asked.

@@ -51,11 +51,8 @@ impl App {
 
 fn read(text: &str) -> Result<BudgetLimits, ApiError> {
     let wrong = |why: String| {
-        problem(
-            ErrorCode::RequestHeaders,
-            format!("X-Quillet-Budget: {why}"),
-        )
-        .hint("write what the request may spend: X-Quillet-Budget: usd=0.05, tokens=2000, s=30")
+        problem(ErrorCode::InvalidValue, format!("X-Quillet-Budget: {why}"))
+            .hint("write what the request may spend: X-Quillet-Budget: usd=0.05, tokens=2000, s=30")
     };
     let mut limits = BudgetLimits::default();
     for part in text.split(',') {

@@ -101,8 +101,14 @@ fn every_door_keeps_the_budget_and_says_which_it_is() {
         let answer = server.send("POST", path, &[CI], body);
         let (status, head, said) = read(&answer);
         assert_eq!(status, 429, "{path} {body}: {answer}");
-        assert!(said.contains(&format!("\"{code}\"")), "{path} {body}: {answer}");
-        assert!(said.contains("budget.day_tokens"), "{path} {body}: {answer}");
+        assert!(
+            said.contains(&format!("\"{code}\"")),
+            "{path} {body}: {answer}"
+        );
+        assert!(
+            said.contains("budget.day_tokens"),
+            "{path} {body}: {answer}"
+        );
         // No day has room for these calls, so that waiting does not help.
         assert_eq!(header(head, "retry-after"), None, "{path} {body}: {answer}");
         if code == "insufficient_quota" {
@@ -129,7 +135,14 @@ fn rows_of_a_batch_and_the_command_line_keep_it_too() {
     run(&["ask", "Hi"]).fails(4, &["budget.run_tokens"]);
     run(&["run", "s/prompts/talk.ai.yaml"]).fails(4, &["budget.run_tokens"]);
     let batch = run(&[
-        "batch", "names.jsonl", "-m", "prompt/hello", "-o", "out.jsonl", "--store", "dir:s",
+        "batch",
+        "names.jsonl",
+        "-m",
+        "prompt/hello",
+        "-o",
+        "out.jsonl",
+        "--store",
+        "dir:s",
     ]);
     assert_eq!(batch.code, Some(1), "{batch:?}");
     let errors = std::fs::read_to_string(place.path().join("out.jsonl.errors")).unwrap();
@@ -168,7 +181,10 @@ fn keys_have_budgets_of_their_own() {
         "quillet_budget_refusals_total{key=\"ci\"} 2",
         "quillet_budgets_shared 1",
     ] {
-        assert!(metrics.contains(&format!("\n{line}\n")), "{line}: {metrics}");
+        assert!(
+            metrics.contains(&format!("\n{line}\n")),
+            "{line}: {metrics}"
+        );
     }
 }
 
@@ -240,7 +256,10 @@ fn who_is_killed_lets_go() {
     });
     let refused = two.send("POST", "/v1/chat/completions", &[CI], CHAT);
     assert_eq!(read(&refused).0, 429, "{refused}");
-    assert!(refused.contains(&format!("{MOST} tokens held")), "{refused}");
+    assert!(
+        refused.contains(&format!("{MOST} tokens held")),
+        "{refused}"
+    );
     one.child.kill().unwrap();
     one.child.wait().unwrap();
     let began = Instant::now();
@@ -272,7 +291,9 @@ fn drop_into(mut stream: std::net::TcpStream, address: &str) {
 #[test]
 fn a_run_has_a_budget_of_its_own_and_a_request_lowers_it() {
     let provider = provider(13, 10);
-    let place = place(&format!("[budget]\nrun_tokens = 10000\nanswer_tokens = 100\n{KEYS}"));
+    let place = place(&format!(
+        "[budget]\nrun_tokens = 10000\nanswer_tokens = 100\n{KEYS}"
+    ));
     let around = reach(&provider);
     let server = Running::start_with(&place, &["--store", "dir:s"], &borrowed(&around));
     let ask = |body: &str, budget: &str| {
@@ -283,12 +304,13 @@ fn a_run_has_a_budget_of_its_own_and_a_request_lowers_it() {
     let answer = ask(script, "tokens=5000");
     assert_eq!(read(&answer).0, 200, "{answer}");
     assert_eq!(provider.requests().len(), 3);
-    // Each turn spends 23 and may need 100 and its prompt: the second turn is the last.
-    let answer = ask(script, "tokens=160");
+    // Each turn spends 23, and may need the 2048 of a script's answers and its prompt: the second
+    // turn is the last.
+    let answer = ask(script, "tokens=2115");
     let (status, _, body) = read(&answer);
     assert_eq!(status, 429, "{answer}");
     assert!(body.contains("the request's budget.run_tokens"), "{answer}");
-    assert_eq!(provider.requests().len(), 5);
+    assert_eq!(provider.requests().len(), 5, "{answer}");
     // A request cannot raise what there is.
     let answer = ask(&CHAT.replace("100", "20000"), "tokens=50000");
     assert!(answer.contains("(budget.run_tokens)"), "{answer}");
@@ -299,7 +321,10 @@ fn a_run_has_a_budget_of_its_own_and_a_request_lowers_it() {
     let agent = r#"{"model": "agent/thrifty", "messages": [{"role": "user", "content": "Hi"}]}"#;
     let answer = ask(agent, "tokens=500000");
     assert_eq!(read(&answer).0, 429, "{answer}");
-    assert!(answer.contains("agent thrifty: budget.run_tokens"), "{answer}");
+    assert!(
+        answer.contains("agent thrifty: budget.run_tokens"),
+        "{answer}"
+    );
     // Money of a model whose price nobody knows.
     let unknown = CHAT.replace("gpt-4o", "my-own");
     let answer = ask(&unknown, "usd=1");
@@ -315,12 +340,16 @@ fn the_time_of_a_run_ends_it() {
     let words = vec!["word "; 2000];
     let turn = Turn::text(words).pause(Duration::from_millis(20));
     let provider = FakeProvider::start(Script::turns([turn]));
-    let place = place(&format!("[budget]\nday_tokens = 100000\nrun_s = 0.5\n{KEYS}"));
+    let place = place(&format!("[budget]\nday_tokens = 100000\nrun_s = 4\n{KEYS}"));
     let around = reach(&provider);
     let server = Running::start_with(&place, &["--demo"], &borrowed(&around));
-    let answer = server.send("POST", "/v1/chat/completions", &[CI], CHAT);
-    assert_eq!(read(&answer).0, 429, "{answer}");
+    // The first call loads the vocabulary that tokens are counted by.
+    server.send("POST", "/v1/chat/completions", &[CI], CHAT);
+    let stream = CHAT.replace("\"max_tokens\"", "\"stream\": true, \"max_tokens\"");
+    let answer = server.send("POST", "/v1/chat/completions", &[CI], &stream);
+    assert!(answer.contains("word "), "{answer}");
     assert!(answer.contains("budget.run_s"), "{answer}");
+    assert!(!answer.contains("[DONE]"), "{answer}");
     // What was heard until then was spent.
     let began = Instant::now();
     loop {
@@ -359,6 +388,9 @@ fn redis_may_be_away() {
         let answer = ask();
         assert_eq!(read(&answer).0, 429, "{answer}");
         let metrics = server.send("GET", "/metrics", &[ROOT], "");
-        assert!(metrics.contains("\nquillet_budgets_shared 0\n"), "{metrics}");
+        assert!(
+            metrics.contains("\nquillet_budgets_shared 0\n"),
+            "{metrics}"
+        );
     }
 }

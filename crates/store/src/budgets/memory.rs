@@ -51,12 +51,6 @@ impl MemoryBudgets {
     pub(super) fn learn(&self, hold: &Hold, seen: &[Used]) {
         self.ledger().learn(hold, seen, (self.clock)());
     }
-
-    /// Lets go of what is held here.
-    pub(super) fn release(&self, hold: &Hold) {
-        self.ledger()
-            .settle(hold, Amount::default(), (self.clock)());
-    }
 }
 
 impl Budgets for MemoryBudgets {

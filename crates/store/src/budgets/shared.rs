@@ -116,15 +116,10 @@ impl<B: Budgets> Budgets for SharedBudgets<B> {
         async move {
             let settled = self.shared.settle(hold, spent).await;
             match self.heard(settled).await {
-                Some(()) => {
-                    self.own.release(hold);
-                    Ok(())
-                }
-                None => {
-                    self.owe(hold, spent);
-                    self.own.settle(hold, spent).await
-                }
+                Some(()) => {}
+                None => self.owe(hold, spent),
             }
+            self.own.settle(hold, spent).await
         }
         .boxed()
     }

@@ -210,3 +210,57 @@ async fn expire(journal: &dyn Journal) -> Result<(), StoreError> {
 fn process() -> String {
     format!("process {}", std::process::id())
 }
+
+#[cfg(test)]
+mod tests {
+    use quillet_core::chat::Usage;
+
+    use super::*;
+
+    #[test]
+    fn time_in_which_a_run_waits_is_not_the_runs() {
+        let usage = Usage {
+            input_tokens: 7,
+            output_tokens: 3,
+            ..Usage::default()
+        };
+        let answered = |turn| Step::Answered {
+            turn,
+            events: vec![ChatEvent::Usage(Usage::default()), ChatEvent::Usage(usage)],
+        };
+        let steps = [
+            (1_000, Step::Admitted { request: ().into() }),
+            (1_500, answered(1)),
+            (1_600, Step::Parked { waiting: vec![] }),
+            (
+                90_000,
+                Step::Decided {
+                    call: "c".into(),
+                    decision: Decision::Deny { note: None },
+                    by: "ada".into(),
+                },
+            ),
+            (
+                91_000,
+                Step::Asked {
+                    turn: 2,
+                    digest: String::new(),
+                },
+            ),
+            (92_000, answered(2)),
+            (500_000, Step::TakenOver { by: "two".into() }),
+            (500_250, answered(3)),
+        ];
+        let entries = steps
+            .into_iter()
+            .zip(1..)
+            .map(|((at_ms, step), number)| Entry {
+                number,
+                at_ms,
+                step,
+            });
+        let before = before(&entries.collect::<Vec<_>>());
+        assert_eq!(before.time, Duration::from_millis(500 + 100 + 1_000 + 250));
+        assert_eq!(before.usage, [usage; 3]);
+    }
+}

@@ -20,7 +20,7 @@ use crate::wire::Wire;
 
 /// How often a batch is asked about before it has ended.
 const LOOKS: usize = 2;
-/// When every batch was made, in the words of both wires: tests look at no clocks.
+/// When every batch was made, as Anthropic says it: nobody looks at it.
 const CREATED: &str = "2025-10-09T08:53:21Z";
 
 /// Files and batches of both providers.

@@ -27,6 +27,7 @@
 //! ```
 
 mod answer;
+pub mod batches;
 mod embed;
 mod encoding;
 mod endpoint;

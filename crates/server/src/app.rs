@@ -9,6 +9,7 @@ use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::Definitions;
 use quillet_host::sql::DatabaseTools;
+use quillet_llm::models::Models;
 use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::PromptService;
 
@@ -46,6 +47,8 @@ pub(crate) struct App {
     pub(crate) rate: Option<RateLimiter>,
     /// How often models are asked at most, if that is limited.
     pub(crate) model_rates: Option<Arc<RateLimits>>,
+    /// The models of this server by name, if they are known.
+    pub(crate) models: Option<Arc<Models>>,
     /// What may be spent, if that is kept.
     pub(crate) spending: Option<Arc<Spending>>,
     /// Where MCP clients come in.
@@ -85,6 +88,7 @@ impl App {
             agents: services.agents,
             model_rates: services.rates,
             spending: services.spending,
+            models: services.models,
             databases,
             batching: services.batches,
             traces: services.traces,

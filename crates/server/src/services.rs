@@ -7,6 +7,7 @@ use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::{DefinitionOptions, Definitions};
 use quillet_host::sql::Databases;
+use quillet_llm::models::Models;
 use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::PromptService;
 
@@ -27,6 +28,8 @@ pub struct Services {
     pub rates: Option<Arc<RateLimits>>,
     /// What may be spent, for `/v1/budgets` and `/metrics`, if that is kept.
     pub spending: Option<Arc<Spending>>,
+    /// The models of this server by name, for the batch APIs of their providers.
+    pub models: Option<Arc<Models>>,
     /// Files and batches behind `/v1/files` and `/v1/batches`, if they are kept.
     pub batches: Option<Batching>,
 }
@@ -41,6 +44,7 @@ impl From<Arc<PromptService>> for Services {
             traces: None,
             rates: None,
             spending: None,
+            models: None,
             batches: None,
         }
     }

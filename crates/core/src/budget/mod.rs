@@ -21,11 +21,13 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::BoxFuture;
 use crate::store::{Health, StoreError};
 
 /// What is spent, or reserved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
     /// Tokens of requests and answers.
     pub tokens: u64,
@@ -87,7 +89,7 @@ pub struct Used {
 }
 
 /// A reservation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     /// An id that no other has. No line break is in it.
     pub id: Arc<str>,

@@ -182,7 +182,7 @@ impl Models {
         })
     }
 
-    fn asked(&self, vendor: Vendor, name: &str, own_key: bool) -> Asked {
+    pub(crate) fn asked(&self, vendor: Vendor, name: &str, own_key: bool) -> Asked {
         Asked {
             name: name.to_owned(),
             vendor,

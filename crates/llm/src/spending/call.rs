@@ -3,7 +3,6 @@
 use quillet_core::budget::{Amount, NANO};
 use quillet_core::chat::{ChatOptions, ChatRequest, Usage};
 
-use super::Asked;
 use crate::models::{Facts, Vendor};
 use crate::tokens::counter;
 
@@ -11,6 +10,16 @@ use crate::tokens::counter;
 const AROUND: u64 = 8;
 /// A tokenizer that is not known may make this much more than what is estimated: a quarter.
 const MARGIN: u64 = 4;
+
+/// A model, as far as its costs go.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) name: String,
+    pub(crate) vendor: Vendor,
+    pub(crate) facts: Facts,
+    /// Whether it is asked with a key that the request brings.
+    pub(crate) own_key: bool,
+}
 
 /// What tokens cost.
 #[derive(Clone, Debug)]

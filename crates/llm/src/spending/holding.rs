@@ -4,19 +4,21 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream::unfold;
-use quillet_core::budget::{Amount, Hold, Payer, RunHold};
+use quillet_core::budget::{Amount, Budgets, Hold, Payer, RunHold};
 use quillet_core::chat::{ChatEvent, ChatStream, ModelError, Usage};
 use tokio::time::{Instant, sleep_until};
 
 use super::call::Tariff;
-use super::{Spending, told};
+use super::counts::Counts;
+use super::told;
 
 /// Bytes that are a token where a provider does not say what an answer cost.
 const BYTES_PER_TOKEN: usize = 4;
 
 /// What is held for a call, and what it has cost so far. Dropping it counts that, and lets go.
 pub(super) struct Holding {
-    spending: Arc<Spending>,
+    books: Arc<dyn Budgets>,
+    counts: Arc<Counts>,
     payer: Payer,
     held: Option<(Option<Hold>, RunHold)>,
     tariff: Tariff,
@@ -30,14 +32,15 @@ pub(super) struct Holding {
 
 impl Holding {
     pub(super) fn new(
-        spending: Arc<Spending>,
+        (books, counts): (Arc<dyn Budgets>, Arc<Counts>),
         payer: Payer,
         held: (Option<Hold>, RunHold),
         tariff: Tariff,
         input: u64,
     ) -> Self {
         Holding {
-            spending,
+            books,
+            counts,
             payer,
             held: Some(held),
             tariff,
@@ -84,11 +87,11 @@ impl Holding {
         let (hold, run) = self.held.take()?;
         let spent = self.spent();
         run.settle(spent);
-        self.spending
-            .count(&self.payer, |count| count.spent += spent);
-        let (spending, hold) = (self.spending.clone(), hold?);
+        self.counts
+            .change(&self.payer, |count| count.spent += spent);
+        let (books, hold) = (self.books.clone(), hold?);
         Some(async move {
-            if let Err(error) = spending.books.settle(&hold, spent).await {
+            if let Err(error) = books.settle(&hold, spent).await {
                 tracing::warn!(target: "quillet::budgets", %error, "what a call cost was not written down");
             }
         })

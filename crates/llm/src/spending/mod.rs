@@ -6,24 +6,27 @@
 //! there is none the call is a run of its own, by nobody in particular.
 
 mod call;
+mod counts;
 mod holding;
 mod told;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use quillet_core::BoxFuture;
 use quillet_core::budget::{
-    Account, Amount, BudgetLimits, Budgets, Payer, Reserved, Used, current,
+    Account, Amount, BudgetLimits, Budgets, Hold, Payer, Reserved, Used, current,
 };
-use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind};
+use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, Usage};
 use quillet_core::store::{Health, StoreError};
 
-use crate::models::{Facts, Vendor};
+pub(crate) use call::Asked;
 use call::{Call, Tariff};
+use counts::Counts;
+pub use counts::KeyCount;
 use holding::{Holding, guarded};
 
 /// How budgets are kept.
@@ -59,20 +62,8 @@ impl Default for SpendingOptions {
 pub struct Spending {
     options: SpendingOptions,
     books: Arc<dyn Budgets>,
-    counts: Mutex<BTreeMap<Arc<str>, KeyCount>>,
+    counts: Arc<Counts>,
 }
-
-/// What a key with a budget has spent in this process since it began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KeyCount {
-    /// Tokens and money.
-    pub spent: Amount,
-    /// Calls that were not made.
-    pub refused: u64,
-}
-
-/// Who asks where there are no keys.
-const NOBODY: &str = "anonymous";
 
 impl Spending {
     /// Budgets over books.
@@ -81,7 +72,7 @@ impl Spending {
         Spending {
             options,
             books,
-            counts: Mutex::default(),
+            counts: Arc::default(),
         }
     }
 
@@ -141,17 +132,7 @@ impl Spending {
     /// What keys with budgets have spent in this process, by name.
     #[must_use]
     pub fn counts(&self) -> Vec<(Arc<str>, KeyCount)> {
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts
-            .iter()
-            .map(|(key, count)| (key.clone(), *count))
-            .collect()
-    }
-
-    fn count(&self, payer: &Payer, change: impl FnOnce(&mut KeyCount)) {
-        let key = payer.key.clone().unwrap_or_else(|| NOBODY.into());
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        change(counts.entry(key).or_default());
+        self.counts.all()
     }
 
     fn payer_here(&self) -> Payer {
@@ -177,7 +158,7 @@ impl Spending {
         let mut holding = match self.hold(payer, &request, asked).await {
             Ok(holding) => holding,
             Err((payer, error)) => {
-                self.count(&payer, |count| count.refused += 1);
+                self.counts.change(&payer, |count| count.refused += 1);
                 return Err(error);
             }
         };
@@ -244,12 +225,84 @@ impl Spending {
             }
         }
         Ok(Holding::new(
-            self.clone(),
+            (self.books.clone(), self.counts.clone()),
             payer,
             (held, run),
             tariff,
             call.input,
         ))
+    }
+}
+
+/// What is asked by a provider's batch API, where many calls are held as one.
+impl Spending {
+    /// What one call may cost at most, at a part of the price.
+    pub(crate) fn most_of(
+        &self,
+        payer: &Payer,
+        request: &ChatRequest,
+        asked: &Asked,
+        part: f64,
+    ) -> Result<Amount, ModelError> {
+        match Tariff::of(asked, self.options.unpriced_usd) {
+            Tariff::Unknown if payer.counts_money() => Err(told::unpriced(&asked.name)),
+            tariff => {
+                let call = Call::of(request, asked, self.options.answer_tokens);
+                Ok(reduced(call.most(&tariff), part))
+            }
+        }
+    }
+
+    /// What a call did cost, at a part of the price.
+    pub(crate) fn cost_of(&self, asked: &Asked, usage: &Usage, part: f64) -> Amount {
+        let tariff = Tariff::of(asked, self.options.unpriced_usd);
+        reduced(tariff.amount(usage), part)
+    }
+
+    /// Holds an amount in the budgets of days of whoever pays, for a time; nothing where none limits
+    /// them.
+    ///
+    /// # Errors
+    /// One of them has too little left, or the books cannot be had.
+    pub async fn hold_batch(
+        &self,
+        payer: &Payer,
+        most: Amount,
+        time: Duration,
+    ) -> Result<Option<Hold>, ModelError> {
+        let accounts = payer.accounts();
+        if accounts.is_empty() {
+            return Ok(None);
+        }
+        let reserved = self.books.reserve(&new_id(), accounts, most, time).await;
+        let error = match reserved {
+            Ok(Reserved::Held { hold, .. }) => return Ok(Some(hold)),
+            Ok(Reserved::Over {
+                account,
+                unit,
+                used,
+                left,
+            }) => told::over_day(accounts.get(account), (unit, used), most, left),
+            Err(error) => told::away(&error),
+        };
+        self.counts.change(payer, |count| count.refused += 1);
+        Err(error)
+    }
+
+    /// Counts what was spent of what was held.
+    pub async fn settle_batch(&self, payer: &Payer, hold: &Hold, spent: Amount) {
+        self.counts.change(payer, |count| count.spent += spent);
+        if let Err(error) = self.books.settle(hold, spent).await {
+            tracing::warn!(target: "quillet::budgets", %error, "what a batch cost was not written down");
+        }
+    }
+}
+
+/// The same tokens at a part of the price.
+fn reduced(amount: Amount, part: f64) -> Amount {
+    Amount {
+        nano_usd: (amount.nano_usd as f64 * part).ceil() as u64,
+        ..amount
     }
 }
 
@@ -263,16 +316,6 @@ fn new_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{}-{count:x}", *PROCESS)
-}
-
-/// A model, as far as its costs go.
-#[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) name: String,
-    pub(crate) vendor: Vendor,
-    pub(crate) facts: Facts,
-    /// Whether it is asked with a key that the request brings.
-    pub(crate) own_key: bool,
 }
 
 /// A model within budgets.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::file::number;
+use super::number;
 use quillet_core::budget::BudgetLimits;
 use quillet_core::nearest;
 use quillet_host::definitions::Grant;
@@ -156,7 +156,7 @@ fn budget(
         if !BudgetLimits::NAMES.contains(&&**key) {
             continue;
         }
-        let Some(number) = number(value.get_ref()) else {
+        let Some(number) = number::of_file(value.get_ref()) else {
             fault(format!("has to have a number as {key}"), None);
             continue;
         };

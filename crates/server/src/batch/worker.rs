@@ -18,7 +18,9 @@ use tokio_util::task::TaskTracker;
 use super::check::{Check, error};
 use super::door::Door;
 use super::hand::{Hand, Hands};
+use super::jobs::Jobs;
 use super::order::{new_tag, seconds};
+use super::provider::{self, Handing};
 use super::rows::{Rows, Worked};
 use crate::app::App;
 
@@ -157,6 +159,10 @@ impl Worker {
             }
             Status::Cancelling => {
                 self.hands.drop(&id);
+                if batch.order.provider {
+                    let jobs = Jobs::read(self.store(), &batch.order).await?;
+                    provider::cancel(&self.app, &jobs).await;
+                }
                 self.seal(&batch, Status::Cancelled).await?;
                 return Ok(None);
             }
@@ -295,6 +301,17 @@ impl Worker {
             self.changed.notify_one();
             return Ok(Worked::Whole);
         }
+        if hand.order.provider {
+            let handing = Handing {
+                app: &self.app,
+                store: self.store(),
+                options: self.options(),
+                hand,
+                places: &self.places,
+                unit,
+            };
+            return handing.work().await;
+        }
         let rows = Rows {
             store: self.store(),
             options: self.options(),
@@ -321,7 +338,11 @@ impl Worker {
             }
         };
         let step = match found {
-            Ok((rows, units)) => {
+            Ok((rows, mut units)) => {
+                if order.provider {
+                    // One worker hands all rows over.
+                    units.truncate(1);
+                }
                 self.store().add_units(&order.id, &units).await?;
                 Step {
                     counted: Some((rows, units.len() as u64)),

@@ -163,8 +163,8 @@ async fn redis_keeps_them_for_all_replicas() {
     all(&open(&url, "a:"), &open(&url, "a:")).await;
     // Nothing stays for ever.
     let books = open(&url, "a:");
-    let dead = books.reserve("dead", &[account("x", 1)], tokens(1), HOUR);
-    held(dead.await.unwrap());
+    let only = [account("x", 1)];
+    held(books.reserve("dead", &only, tokens(1), HOUR).await.unwrap());
     for key in ["a:budgets:{day}", "a:budgets:{day}:held"] {
         let left = server.cli(&["PTTL", key]);
         let left: i64 = left.trim().parse().unwrap();

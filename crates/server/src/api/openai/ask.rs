@@ -30,6 +30,9 @@ pub(super) async fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
     } = asked;
     let name = request.model.take();
     let target = Target::of(name.as_deref());
+    if let (Some(_), Target::Agent(agent)) = (call.exchange.instead(), target) {
+        return Err(needs_a_loop(&format!("the agent {agent}")));
+    }
     if !stream && !matches!(target, Target::Agent(_)) {
         // Nobody reads the pieces, so none need be made.
         request.options.extra.insert("stream".into(), false.into());
@@ -61,9 +64,9 @@ pub(super) fn name(request: &ChatRequest) -> Option<String> {
 }
 
 fn model(call: &Call, request: ChatRequest) -> Asking {
-    let app = Arc::clone(&call.app);
+    let (app, exchange) = (Arc::clone(&call.app), call.exchange.clone());
     Box::pin(async move {
-        let stream = send(&app, request).await?;
+        let stream = send(&app, &exchange, request).await?;
         Ok(Answer {
             stream,
             warnings: Vec::new(),
@@ -71,11 +74,24 @@ fn model(call: &Call, request: ChatRequest) -> Asking {
     })
 }
 
+/// A provider's batch API asks a model once.
+fn needs_a_loop(what: &str) -> ApiError {
+    let message =
+        format!("model: {what} asks models in a loop, which no provider's batch API does");
+    problem(ErrorCode::InvalidValue, message)
+        .about("model")
+        .hint("leave out provider_batch for such rows")
+}
+
 async fn send(
     app: &App,
+    exchange: &Exchange,
     request: ChatRequest,
 ) -> Result<quillet_core::chat::ChatStream, ModelError> {
-    let model = app.service.model().ok_or_else(no_model)?;
+    let model = match exchange.instead() {
+        Some(model) => model,
+        None => app.service.model().ok_or_else(no_model)?,
+    };
     let started = Instant::now();
     let stream = model.stream(request).await?;
     app.metrics.model.record(started.elapsed());
@@ -117,6 +133,9 @@ async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<A
             ..Input::new(&wanted.variables, exchange.id())
         };
         if let Some(job) = app.service.script_in(&snapshot, &id, &input).await? {
+            if exchange.instead().is_some() {
+                return Err(needs_a_loop(&format!("the script {id}")));
+            }
             let model = request.model.or(job.model.clone());
             return script(&app, ScriptJob { model, ..job }, request.options).await;
         }
@@ -132,7 +151,7 @@ async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<A
             app.metrics.tool_failures.count(failure.code);
         }
         Ok(Answer {
-            stream: send(&app, request).await?,
+            stream: send(&app, &exchange, request).await?,
             warnings: warnings(&[], (&[], &rendered.absent), rendered.failures),
         })
     }))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::tool::{Tool, ToolContext, ToolError};
-use quillet_core::{ErrorCode, Map, MediaUrl, ToolCall, Value};
+use quillet_core::{ErrorCode, Map, MediaUrl, ToolCall, Value, budget};
 use serde_json::Value as Json;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout};
@@ -76,7 +76,10 @@ pub(crate) fn start(
         call: begun.call.id.as_str().into(),
     };
     let arguments = arguments(input);
-    let task = tokio::spawn(async move { tool.answer(arguments, &context).await });
+    // A tool may ask models, too: who pays for the run pays for them.
+    let task = tokio::spawn(budget::paid_here(async move {
+        tool.answer(arguments, &context).await
+    }));
     let answer = timeout(limit, AbortOnDropHandle::new(task));
     async move {
         let mut images = Vec::new();

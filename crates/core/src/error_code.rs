@@ -279,6 +279,14 @@ errors! {
     /// Nothing is configured that could answer.
     ModelConfiguration "model.configuration" 503 Provider no "set model.name and the provider's key" openai 503 SERVER "model.configuration";
 }
+"budgets.md" {
+    /// A budget of tokens, money or time has too little left for a call of a model.
+    BudgetExceeded "budget.exceeded" 429 Provider no "wait for the next day in UTC where it is a budget of days, ask for less, or raise the budget that the message names" openai 429 QUOTA "insufficient_quota" sql 429;
+    /// A budget of money limits a model whose price is not known.
+    BudgetUnpriced "budget.unpriced" 403 Provider no "ask a model whose price is known, or set budget.unpriced_usd" openai 403 INVALID "budget.unpriced" sql 403;
+    /// The books of the budgets cannot be had, and budget.alone is off.
+    BudgetUnavailable "budget.unavailable" 503 Provider again "ask again when the store answers, or set budget.alone" openai 503 SERVER "budget.unavailable" sql 503;
+}
 "tools.md" {
     /// There is no tool of that name.
     ToolUnknown "tool.unknown" _ _ no "name one that exists";
@@ -334,6 +342,8 @@ errors! {
     RunRateLimit "rate_limit" 429 Provider again "wait as long as `retry_after_s` says";
     /// The account has nothing left.
     RunQuota "quota" 429 Provider no "pay, or use another key";
+    /// A budget of tokens, money or time has too little left.
+    RunBudget "budget_exceeded" 429 Provider no "wait as long as `retry_after_s` says, or raise the budget that the message names";
     /// There is no such model or agent.
     RunModelNotFound "model_not_found" 404 Usage no "name one that exists";
     /// The provider refused the request, or it names a tool or skill that is not there.

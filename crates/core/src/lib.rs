@@ -17,6 +17,7 @@
 pub mod address;
 pub mod archive;
 pub mod batch;
+pub mod budget;
 pub mod build;
 pub mod chat;
 pub mod clock;

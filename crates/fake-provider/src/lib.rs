@@ -34,13 +34,15 @@
 //! `GET /fake/counts`.
 //!
 //! Besides the four wires it answers `POST …/embeddings` with vectors that are the
-//! same for the same text and near for texts with common words, and `GET …/models`.
+//! same for the same text and near for texts with common words, `GET …/models`, and the batch APIs of
+//! OpenAI and Anthropic.
 //!
 //! As a process: `cargo run -p quillet-fake-provider --example fake_provider -- --port 8090`.
 
 #![allow(clippy::missing_panics_doc)]
 
 mod asked;
+mod batches;
 mod embeddings;
 mod fault;
 pub mod named;

@@ -113,6 +113,12 @@ impl FakeProvider {
         self.state.counts().asked
     }
 
+    /// How many rows all batches have that were taken.
+    #[must_use]
+    pub fn batch_rows(&self) -> usize {
+        self.state.batch_rows()
+    }
+
     /// How many clients have left in the middle of an answer, or before it.
     #[must_use]
     pub fn left(&self) -> usize {

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::asked::Asked;
 use crate::named;
+use crate::plan::Before;
 use crate::turn::Turn;
 
 type Choose = Arc<dyn Fn(&Asked) -> Turn + Send + Sync>;
@@ -15,6 +17,8 @@ pub struct Script {
     turns: Vec<Turn>,
     keys: HashMap<String, Vec<Turn>>,
     choose: Option<Choose>,
+    /// How long the first batch is silent after it was taken.
+    first_batch: Duration,
     /// How many requests each key has made.
     made: Mutex<HashMap<Option<String>, usize>>,
 }
@@ -27,6 +31,7 @@ impl Script {
             turns: turns.into_iter().collect(),
             keys: HashMap::new(),
             choose: None,
+            first_batch: Duration::ZERO,
             made: Mutex::default(),
         }
     }
@@ -47,6 +52,22 @@ impl Script {
     ) -> Self {
         self.keys.insert(key.into(), turns.into_iter().collect());
         self
+    }
+
+    /// The first batch is taken, and nothing is said of it for a time.
+    #[must_use]
+    pub fn silent_first_batch(mut self, time: Duration) -> Self {
+        self.first_batch = time;
+        self
+    }
+
+    pub(crate) fn before_first_batch(&self, number: usize) -> Before {
+        let time = if number == 1 {
+            self.first_batch
+        } else {
+            Duration::ZERO
+        };
+        Before::Wait(time)
     }
 
     /// The answer to this request.

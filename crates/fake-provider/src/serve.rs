@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use tokio::time::Sleep;
 
 use crate::asked::Asked;
+use crate::batches::Batches;
 use crate::embeddings;
 use crate::fault::{Fault, Refusal};
 use crate::named;
@@ -37,6 +38,7 @@ pub(crate) struct State {
     remembered: usize,
     requests: Mutex<VecDeque<Asked>>,
     plans: Mutex<HashMap<Kind, Arc<Plan>>>,
+    batches: Batches,
     counts: watch::Sender<Counts>,
     /// The number of the next request.
     number: AtomicUsize,
@@ -61,6 +63,7 @@ impl State {
             remembered,
             requests: Mutex::default(),
             plans: Mutex::default(),
+            batches: Batches::default(),
             counts: watch::Sender::new(Counts::default()),
             number: AtomicUsize::new(0),
         }
@@ -97,7 +100,15 @@ impl State {
         Plan::json(200, vec![json_type()], body.to_string().into())
     }
 
+    /// How many rows all batches have.
+    pub(crate) fn batch_rows(&self) -> usize {
+        self.batches.rows()
+    }
+
     fn plan(&self, asked: &Asked) -> Arc<Plan> {
+        if let Some(plan) = self.batches.answer(asked, &self.script) {
+            return Arc::new(plan);
+        }
         let Some(wire) = asked.wire.filter(|_| asked.method == "POST") else {
             return Arc::new(elsewhere(asked));
         };

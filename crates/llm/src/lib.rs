@@ -27,6 +27,7 @@
 //! ```
 
 mod answer;
+pub mod batches;
 mod embed;
 mod encoding;
 mod endpoint;
@@ -44,6 +45,7 @@ mod reading;
 mod record;
 mod retry;
 mod retry_after;
+mod spending;
 mod straight;
 pub mod tokens;
 
@@ -60,6 +62,7 @@ pub use provider::{Provider, ProviderConfig, Timeouts};
 pub use rate::{Rate, RateLimits};
 pub use record::{Pace, Record, Replay};
 pub use retry::{Retry, RetryNotice, RetryPolicy};
+pub use spending::{KeyCount, Spending, SpendingOptions};
 
 /// Installs the cryptography that TLS uses in this process. Does nothing where
 /// one is installed already, so everybody may call it; [`Http`] does before it connects.

@@ -230,6 +230,58 @@ impl Provider {
         })
     }
 
+    /// Calls a method of the provider that answers with a body, within [`Timeouts::total`].
+    ///
+    /// # Errors
+    /// It cannot be reached, refuses, or its body breaks off.
+    pub(crate) async fn call(
+        &self,
+        method: reqwest::Method,
+        path: &str,
+        kind: Option<&str>,
+        body: Vec<u8>,
+    ) -> Result<Vec<u8>, ModelError> {
+        if self.lacks_key() {
+            let model = self.model.as_deref().or(Some("any"));
+            return Err(self
+                .missing(model)
+                .unwrap_or_else(|| self.teller.error(ModelErrorKind::Auth, "no key")));
+        }
+        let client = self.http.client(&self.endpoint)?;
+        let mut headers = self.headers.clone();
+        if let Some(kind) = kind.and_then(|kind| HeaderValue::try_from(kind).ok()) {
+            headers.insert(CONTENT_TYPE, kind);
+        }
+        let read = async {
+            let url = self.endpoint.url(path);
+            let sent = client
+                .request(method, url)
+                .headers(headers)
+                .body(body)
+                .send();
+            let response = sent.await.map_err(|error| self.teller.unsent(error))?;
+            let status = response.status().as_u16();
+            let wait = retry_after(response.headers(), SystemTime::now());
+            let body = response.bytes().await.map_err(|e| self.teller.broken(e))?;
+            if (200..300).contains(&status) {
+                return Ok(body.to_vec());
+            }
+            let refusal = self
+                .protocol
+                .refusal(status, &String::from_utf8_lossy(&body));
+            Err(self.teller.refused(status, refusal, wait))
+        };
+        let total = self.timeouts.total;
+        let late = |_| self.teller.late("no answer", "model.total_ms", total);
+        tokio::time::timeout(total, read).await.map_err(late)?
+    }
+
+    /// What a refusal with this status and body means.
+    pub(crate) fn refusal(&self, status: u16, body: &str) -> ModelError {
+        let refusal = self.protocol.refusal(status, body);
+        self.teller.refused(status, refusal, None)
+    }
+
     async fn ask(&self, request: ChatRequest) -> Result<ChatStream, ModelError> {
         let model = self.check(&request)?;
         let body = self.protocol.write(&model, &request);

@@ -121,6 +121,8 @@ impl Host {
             definitions: self.definitions.clone(),
             traces: self.traces.reader(),
             rates: self.models.rates().cloned(),
+            spending: self.models.spending().cloned(),
+            models: Some(self.models.clone()),
             ..quillet_server::Services::from(self.prompts.clone())
         }
     }

@@ -9,7 +9,8 @@ use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::Definitions;
 use quillet_host::sql::DatabaseTools;
-use quillet_llm::RateLimits;
+use quillet_llm::models::Models;
+use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::PromptService;
 
 use crate::aliases::Aliases;
@@ -46,6 +47,10 @@ pub(crate) struct App {
     pub(crate) rate: Option<RateLimiter>,
     /// How often models are asked at most, if that is limited.
     pub(crate) model_rates: Option<Arc<RateLimits>>,
+    /// The models of this server by name, if they are known.
+    pub(crate) models: Option<Arc<Models>>,
+    /// What may be spent, if that is kept.
+    pub(crate) spending: Option<Arc<Spending>>,
     /// Where MCP clients come in.
     pub(crate) mcp: McpDoors,
     /// The OpenAPI document, once it was asked for.
@@ -87,6 +92,8 @@ impl App {
             definitions: services.definitions,
             agents: services.agents,
             model_rates: services.rates,
+            spending: services.spending,
+            models: services.models,
             databases,
             batching: services.batches,
             traces: services.traces,

@@ -85,7 +85,7 @@ impl Auth {
     /// Who a client is to the agents.
     pub(crate) fn who(&self, client: Client) -> Who {
         match (self.token(client), client.address()) {
-            (Some(token), _) => Who::key(token.secret.expose_secret()),
+            (Some(token), _) => Who::key(token.secret.expose_secret()).named(&token.owner.0),
             (None, Some(address)) => Who::at(&address.to_string()),
             (None, None) => Who::at(""),
         }

@@ -9,6 +9,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
 use quillet_core::ErrorCode;
+use quillet_core::chat::ChatModel;
 use quillet_core::store::Kind;
 use quillet_host::definitions::{Actor, Right, Rights};
 
@@ -35,6 +36,8 @@ pub(crate) struct Exchange {
     client: Client,
     /// Where it is.
     address: IpAddr,
+    /// What answers in place of the models of this server.
+    instead: Option<Arc<dyn ChatModel>>,
     /// Index into the routes of [`crate::metrics::Metrics`]; `usize::MAX` until a route has it.
     route: AtomicUsize,
 }
@@ -47,6 +50,7 @@ impl Exchange {
             given: given.is_some(),
             client: Client::UNKNOWN,
             address: Ipv4Addr::UNSPECIFIED.into(),
+            instead: None,
             named: OnceLock::new(),
             id: given.cloned().unwrap_or_else(next_id),
             route: AtomicUsize::new(usize::MAX),
@@ -60,6 +64,19 @@ impl Exchange {
             address,
             ..self
         }
+    }
+
+    /// The same, answered by a model that stands in for those of this server.
+    pub(crate) fn answered_by(self, model: Option<Arc<dyn ChatModel>>) -> Self {
+        Exchange {
+            instead: model,
+            ..self
+        }
+    }
+
+    /// What answers in place of the models of this server.
+    pub(crate) fn instead(&self) -> Option<&Arc<dyn ChatModel>> {
+        self.instead.as_ref()
     }
 
     pub(crate) fn id(&self) -> &str {

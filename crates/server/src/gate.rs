@@ -14,11 +14,13 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use hyper::body::Incoming;
 use quillet_core::ErrorCode;
+use quillet_core::budget::paying;
 use tower::Service;
 
 use crate::api::{langfuse, mlflow, openai};
 use crate::app::App;
 use crate::auth::Caller;
+use crate::budget;
 use crate::connection::HEAD_BYTES;
 use crate::direct::Entry;
 use crate::error::{ApiError, problem};
@@ -59,28 +61,42 @@ pub(crate) async fn answer(
     let admitted = admitted(app, peer, &request, &head, known);
     let client = *admitted.as_ref().unwrap_or(&Client::UNKNOWN);
     let exchange = Arc::new(exchange.by(client, peer.ip()));
-    let mut response = match admitted {
-        Err(refusal) => *refusal,
-        Ok(_) if is_gzip => {
-            let mut request = request.map(inflated);
-            request.headers_mut().remove(CONTENT_ENCODING);
-            request.headers_mut().remove(CONTENT_LENGTH);
-            request.extensions_mut().insert(exchange.clone());
-            caught(entry.router.call(request)).await
-        }
-        // The routes that are asked most go around axum's router, which boxes a service, two
-        // futures and the body of each request.
-        Ok(_) => match entry.direct.find(request.method(), request.uri().path()) {
-            Some(found) => {
-                let call = Call::new(app.clone(), exchange.clone(), found.index);
-                caught(found.answer(call, request)).await
-            }
-            None => {
-                let mut request = request.map(Body::new);
+    let payer = match &admitted {
+        Ok(client) => app.payer(*client, request.headers()),
+        Err(_) => Ok(None),
+    };
+    let (admitted, payer) = match payer {
+        Ok(payer) => (admitted, payer),
+        Err(error) => (Err(Box::new(error.into_response())), None),
+    };
+    let answering = async {
+        match admitted {
+            Err(refusal) => *refusal,
+            Ok(_) if is_gzip => {
+                let mut request = request.map(inflated);
+                request.headers_mut().remove(CONTENT_ENCODING);
+                request.headers_mut().remove(CONTENT_LENGTH);
                 request.extensions_mut().insert(exchange.clone());
                 caught(entry.router.call(request)).await
             }
-        },
+            // The routes that are asked most go around axum's router, which boxes a service, two
+            // futures and the body of each request.
+            Ok(_) => match entry.direct.find(request.method(), request.uri().path()) {
+                Some(found) => {
+                    let call = Call::new(app.clone(), exchange.clone(), found.index);
+                    caught(found.answer(call, request)).await
+                }
+                None => {
+                    let mut request = request.map(Body::new);
+                    request.extensions_mut().insert(exchange.clone());
+                    caught(entry.router.call(request)).await
+                }
+            },
+        }
+    };
+    let mut response = match payer {
+        Some(payer) => budget::paid(payer.clone(), paying(payer, answering).await),
+        None => answering.await,
     };
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         response = explain(app, error, &exchange, response.headers(), shape);

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::config::ServerConfig;
 use crate::exchange::Call;
-use crate::metrics::{Gauges, write_rates, write_usage};
+use crate::metrics::{Gauges, write_rates, write_spending, write_usage};
 
 /// Routes that need no token, and are neither counted against a client's rate
 /// nor closed at shutdown. The console and the document that it shows
@@ -145,6 +145,9 @@ pub(crate) async fn metrics(call: Call) -> Response {
     write_usage(&mut text, app.service.usage());
     if let Some(rates) = &app.model_rates {
         write_rates(&mut text, rates);
+    }
+    if let Some(spending) = &app.spending {
+        write_spending(&mut text, spending);
     }
     if let Some(agents) = &app.agents {
         agents.counts().write(&mut text);

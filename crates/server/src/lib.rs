@@ -32,6 +32,7 @@ mod app;
 mod auth;
 mod batch;
 mod browser;
+mod budget;
 mod config;
 mod connection;
 mod console;

@@ -114,6 +114,7 @@ const AGENT: &[Row] = &[
     (ANY_READ, || routes!(traces::list_traces)),
     (ANY_READ, || routes!(traces::get_trace)),
     (Needs::Any(Right::Admin), || routes!(system::system)),
+    (ANY_RENDER, || routes!(api::budgets::list_budgets)),
 ];
 
 /// The routes of OpenAI's clients, relative to `/v1`.

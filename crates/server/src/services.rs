@@ -7,7 +7,8 @@ use quillet_core::trace::TraceReader;
 use quillet_host::agent::AgentService;
 use quillet_host::definitions::{DefinitionOptions, Definitions};
 use quillet_host::sql::Databases;
-use quillet_llm::RateLimits;
+use quillet_llm::models::Models;
+use quillet_llm::{RateLimits, Spending};
 use quillet_prompt::PromptService;
 
 /// The services behind a server. Made of a prompt service alone, it has no agents and no databases.
@@ -25,6 +26,10 @@ pub struct Services {
     pub traces: Option<Arc<dyn TraceReader>>,
     /// How often models are asked at most, for `/metrics`, if that is limited.
     pub rates: Option<Arc<RateLimits>>,
+    /// What may be spent, for `/v1/budgets` and `/metrics`, if that is kept.
+    pub spending: Option<Arc<Spending>>,
+    /// The models of this server by name, for the batch APIs of their providers.
+    pub models: Option<Arc<Models>>,
     /// Files and batches behind `/v1/files` and `/v1/batches`, if they are kept.
     pub batches: Option<Batching>,
 }
@@ -38,6 +43,8 @@ impl From<Arc<PromptService>> for Services {
             databases: None,
             traces: None,
             rates: None,
+            spending: None,
+            models: None,
             batches: None,
         }
     }

@@ -25,6 +25,7 @@
 pub mod address;
 mod archive;
 mod batches;
+mod budgets;
 mod changes;
 mod demo;
 mod folder;
@@ -50,14 +51,15 @@ mod words;
 pub use address::Address;
 pub use archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
 pub use batches::SqliteBatches;
+pub use budgets::{MemoryBudgets, SqliteBudgets};
 pub use folder::{FolderStore, entry_of_file, folders};
 pub use ids::MAX_ID_BYTES;
 pub use journal::{JournalOptions, SqliteJournal};
 pub use knowledge::{Imported, KnowledgeOptions, SqliteKnowledge};
 pub use memory::MemoryStore;
 pub use open::{
-    open, open_archive, open_batches, open_journal, open_knowledge, open_rates, open_runs,
-    open_sessions, open_traces,
+    open, open_archive, open_batches, open_budgets, open_journal, open_knowledge, open_rates,
+    open_runs, open_sessions, open_traces,
 };
 pub use options::StoreOptions;
 pub use rates::MemoryRates;

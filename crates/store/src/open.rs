@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use quillet_core::archive::Archive;
 use quillet_core::batch::Batches;
+use quillet_core::budget::Budgets;
 use quillet_core::journal::Journal;
 use quillet_core::knowledge::Embedder;
 use quillet_core::rates::Rates;
@@ -14,6 +15,7 @@ use quillet_core::store::{Store, StoreError};
 
 use crate::archive::{ArchiveOptions, MemoryArchive, SqliteArchive};
 use crate::batches::SqliteBatches;
+use crate::budgets::{MemoryBudgets, SharedBudgets, SqliteBudgets};
 use crate::folder::FolderStore;
 use crate::journal::{JournalOptions, SqliteJournal};
 use crate::knowledge::{KnowledgeOptions, SqliteKnowledge};
@@ -136,6 +138,27 @@ pub fn open_rates(address: &str, store: &StoreOptions) -> Result<Arc<dyn Rates>,
     match address.parse::<Address>()? {
         Address::Redis(address) => redis::rates(&address, store),
         _ => Ok(Arc::new(MemoryRates::new())),
+    }
+}
+
+/// Opens the books of budgets, at an address of the same forms. A folder keeps none: they are in
+/// memory then. With `alone`, this process keeps its own while those that it shares do not answer;
+/// without, they are an error then. Opens and connects with the first call that a budget limits.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_budgets(
+    address: &str,
+    store: &StoreOptions,
+    alone: bool,
+) -> Result<Arc<dyn Budgets>, StoreError> {
+    match address.parse::<Address>()? {
+        Address::Memory | Address::Demo | Address::Folder(_) => Ok(Arc::new(MemoryBudgets::new())),
+        Address::Sqlite(path) if alone => {
+            Ok(Arc::new(SharedBudgets::new(SqliteBudgets::new(&path))))
+        }
+        Address::Sqlite(path) => Ok(Arc::new(SqliteBudgets::new(&path))),
+        Address::Redis(address) => redis::budgets(&address, store, alone),
     }
 }
 

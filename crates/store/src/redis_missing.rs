@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use quillet_core::archive::Archive;
 use quillet_core::batch::Batches;
+use quillet_core::budget::Budgets;
 use quillet_core::build::Missing;
 use quillet_core::journal::Journal;
 use quillet_core::rates::Rates;
@@ -57,6 +58,14 @@ pub(crate) fn journal(
 }
 
 pub(crate) fn rates(_: &RedisAddress, _: &StoreOptions) -> Result<Arc<dyn Rates>, StoreError> {
+    Err(REDIS.into())
+}
+
+pub(crate) fn budgets(
+    _: &RedisAddress,
+    _: &StoreOptions,
+    _: bool,
+) -> Result<Arc<dyn Budgets>, StoreError> {
     Err(REDIS.into())
 }
 

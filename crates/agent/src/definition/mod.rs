@@ -9,6 +9,7 @@
 //! tools: ["orders_*", "!orders_delete"]
 //! skills: [refunds, {name: shipping, preload: true}]
 //! limits: {maxToolCalls: 8, toolTimeout: 20}
+//! budget: {runUsd: 0.20, dayUsd: 5}
 //! options: {temperature: 0.2}
 //! features: {webSearch: true}
 //! ```
@@ -17,6 +18,7 @@ mod fields;
 
 use std::time::Duration;
 
+use quillet_core::budget::BudgetLimits;
 use quillet_core::chat::ChatOptions;
 use quillet_core::{Diagnostic, Span, nearest};
 use quillet_yaml::{Data, Node, Options};
@@ -44,6 +46,7 @@ const FIELDS: &[&str] = &[
     "mcpServers",
     "skills",
     "limits",
+    "budget",
     "options",
     "modelSettings",
     "features",
@@ -59,6 +62,7 @@ const LIMITS: &[&str] = &[
     "repeatedCalls",
     "attachmentCharacters",
 ];
+const BUDGET: &[&str] = &["dayUsd", "dayTokens", "runUsd", "runTokens", "runS"];
 const SKILL: &[&str] = &["name", "preload"];
 const FEATURES: &[&str] = &[
     "deepThinking",
@@ -114,6 +118,8 @@ pub struct AgentDefinition {
     pub skills: Vec<SkillChoice>,
     /// Bounds that it sets.
     pub limits: LimitSettings,
+    /// What its runs may spend, and all of them in a day.
+    pub budget: BudgetLimits,
     /// How its model is to answer.
     pub options: ChatOptions,
     /// What is switched on.
@@ -214,16 +220,17 @@ impl AgentDefinition {
     pub fn field_names() -> Vec<String> {
         let inner = [
             ("limits", LIMITS),
+            ("budget", BUDGET),
             ("features", FEATURES),
             ("skills", SKILL),
         ];
         let inner = inner.into_iter().flat_map(|(object, fields)| {
             fields.iter().map(move |field| format!("{object}.{field}"))
         });
-        // `limits` and `features` are nothing but their fields.
+        // `limits`, `budget` and `features` are nothing but their fields.
         let outer = FIELDS
             .iter()
-            .filter(|field| !matches!(**field, "limits" | "features"));
+            .filter(|field| !matches!(**field, "limits" | "budget" | "features"));
         outer
             .map(|field| (*field).to_owned())
             .chain(inner)
@@ -297,6 +304,7 @@ impl AgentDefinition {
             mcp_servers: mcp_servers(&fields, &mut found),
             skills: skills(&fields, &mut found),
             limits: limits(&fields, &mut found),
+            budget: budget(&fields, &mut found),
             options: options(&fields, &mut found),
             features: features(&fields, &mut found),
             metadata: fields.get("metadata").map(json).unwrap_or_default(),
@@ -445,6 +453,32 @@ fn limits(fields: &Fields<'_>, found: &mut Findings<'_>) -> LimitSettings {
         repeated_calls: limits.count("repeatedCalls", 0, found).map(saturated),
         attachment_characters: limits.count("attachmentCharacters", 1, found).map(sized),
     }
+}
+
+fn budget(fields: &Fields<'_>, found: &mut Findings<'_>) -> BudgetLimits {
+    let mut limits = BudgetLimits::default();
+    let Some(node) = fields.get("budget") else {
+        return limits;
+    };
+    let given = Fields::of(node, "budget.", Some(BUDGET), found);
+    for (camel, name) in
+        BUDGET
+            .iter()
+            .zip(["day_usd", "day_tokens", "run_usd", "run_tokens", "run_s"])
+    {
+        let Some(node) = given.get(camel) else {
+            continue;
+        };
+        let number = json(node).as_f64();
+        let set = number.map(|number| limits.set(name, number));
+        let wrong = match set {
+            Some(Ok(())) => continue,
+            Some(Err(error)) => format!("budget.{camel}: {error}"),
+            None => format!("budget.{camel}: it must be a number"),
+        };
+        found.add(node.span.start, wrong, None);
+    }
+    limits
 }
 
 fn saturated(number: u64) -> u32 {

@@ -22,6 +22,10 @@ pub(crate) struct Batch {
     /// Tell how far it is where nobody looks at a terminal, too.
     #[arg(long)]
     pub(crate) progress: bool,
+    /// Hand the rows to the batch API of their model's provider (OpenAI, Anthropic): half the price,
+    /// within a day. Rows for models and prompts only.
+    #[arg(long)]
+    pub(crate) provider_batch: bool,
     /// Rows at the same time, in place of batch.concurrency.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) concurrency: Option<u64>,

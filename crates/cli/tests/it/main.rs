@@ -9,6 +9,8 @@ mod bad_errors;
 mod basics;
 mod batches;
 mod beside;
+#[cfg(feature = "full")]
+mod budgets;
 mod chat;
 mod check;
 mod config;

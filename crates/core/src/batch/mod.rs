@@ -165,6 +165,9 @@ pub struct BatchOrder {
     pub expires: u64,
     /// For how many seconds its files are kept after its end.
     pub keep: u64,
+    /// Whether its rows go to the batch API of their model's provider.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub provider: bool,
     /// What its owner wants to find again with it.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }
@@ -180,6 +183,12 @@ impl BatchOrder {
     #[must_use]
     pub fn errors(&self) -> String {
         format!("file-{}-errors", self.tag())
+    }
+
+    /// The file of what was handed over to providers: nobody but workers reads it.
+    #[must_use]
+    pub fn jobs(&self) -> String {
+        format!("file-{}-jobs", self.tag())
     }
 
     fn tag(&self) -> &str {

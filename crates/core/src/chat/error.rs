@@ -46,6 +46,12 @@ pub enum ModelErrorKind {
     Cut,
     /// Nothing is configured that could answer.
     Configuration,
+    /// A budget has too little left for this call.
+    Budget,
+    /// A budget of money limits a model whose price is not known.
+    Unpriced,
+    /// The books of the budgets cannot be had.
+    BudgetAway,
 }
 
 impl ModelErrorKind {
@@ -70,6 +76,9 @@ impl ModelErrorKind {
             ModelErrorKind::Protocol => ErrorCode::ModelProtocol,
             ModelErrorKind::Cut => ErrorCode::ModelCut,
             ModelErrorKind::Configuration => ErrorCode::ModelConfiguration,
+            ModelErrorKind::Budget => ErrorCode::BudgetExceeded,
+            ModelErrorKind::Unpriced => ErrorCode::BudgetUnpriced,
+            ModelErrorKind::BudgetAway => ErrorCode::BudgetUnavailable,
         }
     }
 
@@ -91,6 +100,9 @@ impl ModelErrorKind {
             ModelErrorKind::Refused | ModelErrorKind::Configuration => ErrorCode::RunInvalidRequest,
             ModelErrorKind::MalformedToolCall => ErrorCode::RunMalformedToolCall,
             ModelErrorKind::Cut => ErrorCode::RunStreamTruncated,
+            ModelErrorKind::Budget => ErrorCode::RunBudget,
+            ModelErrorKind::Unpriced => ErrorCode::RunForbidden,
+            ModelErrorKind::BudgetAway => ErrorCode::RunServerError,
         }
     }
 

@@ -63,6 +63,8 @@ pub(super) async fn prepare(
     no_strangers(&connected.provider, &client_tools)?;
     let agent = agent.unwrap_or_default();
     let ask = asking(&agent.ask, &request.tools.ask)?;
+    let budget = name.clone().filter(|_| agent.budget.is_set());
+    let budget = budget.map(|name| (name, agent.budget));
     let configured = service.options.limits.clone();
     let run = Run {
         id: id.into(),
@@ -103,6 +105,7 @@ pub(super) async fn prepare(
         sources: documents.sources,
         warnings: [request.warnings, offered.warnings].concat(),
         ask,
+        budget,
     })
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use quillet_agent::skills::Definition;
 use quillet_agent::{Limits, Window};
 use quillet_core::BoxFuture;
+use quillet_core::budget::Payer;
 use quillet_core::chat::{ChatModel, ModelError, TokenCounter, Usage};
 use quillet_core::journal::Journal;
 use quillet_core::knowledge::Knowledge;
@@ -44,6 +45,11 @@ pub trait Models: Send + Sync + fmt::Debug {
     /// Whether a model is known to take pictures.
     fn takes_images(&self, _model: &str) -> bool {
         false
+    }
+
+    /// Who pays for a run that begins, by the name of a key where there are keys.
+    fn payer(&self, key: Option<&str>) -> Payer {
+        Payer::of(key.map(Into::into))
     }
 
     /// The price of this many calls of a model in US dollars, where that is known.

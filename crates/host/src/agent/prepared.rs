@@ -2,6 +2,7 @@
 
 use quillet_agent::{Permissions, Run, Source};
 use quillet_core::Message;
+use quillet_core::budget::BudgetLimits;
 
 /// A run that can go, and what its session gets.
 pub(super) struct Prepared {
@@ -19,4 +20,6 @@ pub(super) struct Prepared {
     pub(super) warnings: Vec<String>,
     /// Tools that are not called before a person has agreed.
     pub(super) ask: Permissions,
+    /// The agent's own budgets, and its name.
+    pub(super) budget: Option<(String, BudgetLimits)>,
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use quillet_core::budget::BudgetLimits;
 use quillet_core::chat::{ChatOptions, ToolChoice, ToolOffer};
 use quillet_core::{Content, Message};
 use secrecy::SecretString;
@@ -56,6 +57,9 @@ pub struct AgentRequest {
     /// The script that is run in place of an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptRequest>,
+    /// What the run may spend besides what whoever asks has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetLimits>,
     /// What was doubtful about the request, in words; the answer repeats it.
     pub warnings: Vec<String>,
 }
@@ -79,6 +83,7 @@ impl Default for AgentRequest {
             knowledge: None,
             tool_results: Vec::new(),
             script: None,
+            budget: None,
             warnings: Vec::new(),
         }
     }

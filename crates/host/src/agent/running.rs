@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use quillet_agent::{AgentError, AgentEvent, Ending, EventStream, Outcome, Source};
+use quillet_core::budget::{self, Amount, BudgetLimits, NANO, Payer};
+use quillet_core::chat::Usage;
 use quillet_core::journal::{self, RunHead, Waiting, Why};
 use quillet_core::session::Turn;
 use quillet_core::store::{StoreError, StoreErrorKind};
@@ -53,6 +55,8 @@ pub struct Running {
     durability: Durability,
     /// Whether it is a script, which says itself what was told before.
     is_script: bool,
+    /// Who pays for what the run asks.
+    payer: Payer,
     /// An event that another one came before.
     unsaid: Option<AgentEvent>,
 }
@@ -73,6 +77,8 @@ struct Durability {
     text: String,
     /// Calls that wait for people.
     waiting: Vec<Waiting>,
+    /// What the run was like in other processes.
+    before: Before,
 }
 
 impl std::fmt::Debug for Running {
@@ -168,16 +174,28 @@ pub(super) struct Resumed {
     pub(super) epoch: u64,
     /// Whether its question is in the session, and its events were told, as far as it has come.
     pub(super) is_known: bool,
+    pub(super) before: Before,
+}
+
+/// What a run spent before this process went on with it.
+#[derive(Default)]
+pub(super) struct Before {
+    /// Of each answer of its model.
+    pub(super) usage: Vec<Usage>,
+    /// How long it ran; the time in which it waited for people, or for a process, is not in it.
+    pub(super) time: Duration,
 }
 
 impl Running {
     pub(super) fn new(
         service: Arc<AgentService>,
-        request: AgentRequest,
+        mut request: AgentRequest,
         who: &Who,
         request_id: &str,
         places: Places,
     ) -> Self {
+        // Kept with the request, so that whoever goes on with the run keeps it, too.
+        request.budget = budget::current().and_then(|payer| payer.asked);
         let admission = Admission {
             who: who.clone(),
             request_id: request_id.to_owned(),
@@ -204,6 +222,7 @@ impl Running {
             book: Arc::new(OnceLock::from(resumed.book)),
             epoch: resumed.epoch,
             is_resumed: resumed.is_known,
+            before: resumed.before,
             ..Durability::default()
         };
         let setups = (resumed.setup, resumed.script);
@@ -229,6 +248,13 @@ impl Running {
             (None, None) => service.parts.models.default_model(),
         };
         let is_script = admission.request.script.is_some();
+        let payer = budget::current().unwrap_or_else(|| {
+            let payer = service.parts.models.payer(admission.who.name());
+            match &admission.request.budget {
+                Some(limits) => payer.asking(limits),
+                None => payer,
+            }
+        });
         let (runs, run) = (service.parts.runs.clone(), run_id.clone());
         service.counts.active.fetch_add(1, Ordering::Relaxed);
         let beginning = Beginning {
@@ -258,6 +284,7 @@ impl Running {
             unsaid: None,
             is_script,
             durability,
+            payer,
             service,
         }
     }
@@ -327,9 +354,24 @@ impl Running {
     /// The next event; the last one is [`AgentEvent::Ended`], and there is exactly one.
     /// May be dropped and called again.
     pub async fn next(&mut self) -> Option<AgentEvent> {
+        loop {
+            let payer = self.payer.clone();
+            let advanced = if payer.is_limited() {
+                budget::paying(payer, self.advance()).await
+            } else {
+                self.advance().await
+            };
+            if let Advance::To(event) = advanced {
+                return event;
+            }
+        }
+    }
+
+    /// The next event, or as far as somebody else pays.
+    async fn advance(&mut self) -> Advance {
         if let Some(event) = self.unsaid.take() {
             self.count(&event);
-            return Some(event);
+            return Advance::To(Some(event));
         }
         loop {
             let preparing = matches!(self.stage, Stage::Preparing(_));
@@ -364,10 +406,12 @@ impl Running {
                         is_durable: self.durability.book.get().is_some(),
                     };
                     self.stage = Stage::Going(quillet_agent::run(prepared.run), kept);
+                    self.limit(prepared.budget);
+                    return Advance::Prepared;
                 }
                 Step::Told(AgentEvent::Ended(_)) | Step::Failed(_) if self.is_lost() => {
                     self.stage = Stage::Over;
-                    return None;
+                    return Advance::To(None);
                 }
                 Step::Told(AgentEvent::Ended(mut outcome)) => {
                     outcome.sources.splice(0..0, self.sources.drain(..));
@@ -375,14 +419,35 @@ impl Running {
                 }
                 Step::Told(event) => {
                     if let Some(event) = self.unknown_yet(event) {
-                        return Some(event);
+                        return Advance::To(Some(event));
                     }
                 }
                 Step::Failed(ending) => self.close(Box::new(nothing(ending))),
-                Step::Kept(outcome) => return Some(self.over(outcome)),
-                Step::Over => return None,
+                Step::Kept(outcome) => return Advance::To(Some(self.over(outcome))),
+                Step::Over => return Advance::To(None),
             }
         }
+    }
+
+    /// Puts the run within the budgets of its agent, and counts what it spent before.
+    fn limit(&mut self, budget: Option<(String, BudgetLimits)>) {
+        if let Some((agent, limits)) = budget {
+            let (account, title) = (format!("agent:{agent}"), format!("agent {agent}: budget"));
+            let payer = std::mem::take(&mut self.payer);
+            self.payer = payer.within(&account, &title, &limits);
+        }
+        let before = std::mem::take(&mut self.durability.before);
+        let model = self.asked_model.as_deref().unwrap_or_default();
+        let models = &self.service.parts.models;
+        let mut spent = Amount::default();
+        for usage in &before.usage {
+            let usd = models.cost(model, usage, 1).unwrap_or_default();
+            spent += Amount {
+                tokens: usage.total_tokens(),
+                nano_usd: (usd * NANO).ceil() as u64,
+            };
+        }
+        self.payer.remember(spent, before.time);
     }
 
     /// Begins to write what was asked into the session, while the run goes on. Results of calls
@@ -507,6 +572,14 @@ impl Running {
             _ => {}
         }
     }
+}
+
+/// How far a run has come.
+enum Advance {
+    /// Everything that it needs is there.
+    Prepared,
+    /// To an event; to its end where `None`.
+    To(Option<AgentEvent>),
 }
 
 enum Step {

@@ -11,6 +11,9 @@ pub struct Who {
     pub(super) key: String,
     /// What runs are found by; the same for all who need no key.
     scope: String,
+    /// The name of the key, by which its budgets are found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
 }
 
 impl Who {
@@ -21,7 +24,23 @@ impl Who {
         Who {
             key: scope.clone(),
             scope,
+            name: None,
         }
+    }
+
+    /// The same, with the name of its key.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Who {
+            name: Some(name.to_owned()),
+            ..self
+        }
+    }
+
+    /// The name of the key, if it has one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// A client without a key, known by its address.
@@ -30,6 +49,7 @@ impl Who {
         Who {
             key: format!("a{address}"),
             scope: "any".to_owned(),
+            name: None,
         }
     }
 
@@ -57,6 +77,7 @@ impl Who {
         let who = Who {
             key: scope.to_owned(),
             scope: scope.to_owned(),
+            name: None,
         };
         (who, answer.to_owned())
     }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Weak};
 
 use futures_util::stream::{once, unfold};
-use quillet_core::{BoxFuture, ErrorCode};
+use quillet_core::{BoxFuture, ErrorCode, budget};
 use quillet_prompt::{
     PromptService, ScriptEvent, ScriptJob, ScriptOutcome, ScriptRunner, ScriptStream, ServiceError,
     Snapshot,
@@ -157,7 +157,7 @@ fn apart(
     run: impl Future<Output = Result<ScriptOutcome, ServiceError>> + Send + 'static,
 ) -> End {
     let id = id.clone();
-    let task = AbortOnDropHandle::new(tokio::spawn(run));
+    let task = AbortOnDropHandle::new(tokio::spawn(budget::paid_here(run)));
     Box::pin(async move {
         match task.await {
             Ok(ended) => ended,

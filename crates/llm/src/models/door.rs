@@ -24,6 +24,7 @@ use crate::protocol::{OpenAiChat, Protocol};
 use crate::provider::{Provider, ProviderConfig, Timeouts};
 use crate::rate::RateLimits;
 use crate::retry::{Retry, RetryNotice, RetryPolicy};
+use crate::spending::{Asked, Budgeted, Spending};
 
 /// The observer of every retry.
 pub type RetryObserver = Arc<dyn Fn(&RetryNotice) + Send + Sync>;
@@ -53,6 +54,9 @@ pub struct ModelSettings {
     /// How often providers and models are asked at most. What a request reaches with a key or an
     /// address of its own does not count.
     pub rates: Option<Arc<RateLimits>>,
+    /// What may be spent. A model that a request reaches with a key or an address of its own counts
+    /// for its run, and for no day.
+    pub spending: Option<Arc<Spending>>,
     /// What is known of models; `None` is what this program knows.
     pub facts: Option<ModelFacts>,
     /// The connections.
@@ -143,7 +147,7 @@ impl Models {
     pub fn connect(&self, config: &ModelConfig) -> Result<Arc<dyn ChatModel>, ModelError> {
         let http = &self.settings.http;
         if config.has_key() || config.has_address() {
-            return config.connect(http);
+            return Ok(self.budgeted(config.connect(http)?, config, true));
         }
         let ours = self.settings.of(config.detect().vendor);
         let mut headers = ours.headers.clone();
@@ -155,7 +159,42 @@ impl Models {
             by_request: false,
             ..config.clone()
         };
-        filled.connect_within(http, self.settings.rates.as_ref())
+        let model = filled.connect_within(http, self.settings.rates.as_ref())?;
+        Ok(self.budgeted(model, config, false))
+    }
+
+    /// The model within the budgets of whoever asks it.
+    fn budgeted(
+        &self,
+        model: Arc<dyn ChatModel>,
+        config: &ModelConfig,
+        own_key: bool,
+    ) -> Arc<dyn ChatModel> {
+        let Some(spending) = self.settings.spending.clone() else {
+            return model;
+        };
+        let name = config.model_id.as_str();
+        let asked = self.asked(config.detect().vendor, name, own_key);
+        Arc::new(Budgeted {
+            model,
+            spending,
+            asked,
+        })
+    }
+
+    pub(crate) fn asked(&self, vendor: Vendor, name: &str, own_key: bool) -> Asked {
+        Asked {
+            name: name.to_owned(),
+            vendor,
+            facts: self.facts().find(name),
+            own_key,
+        }
+    }
+
+    /// What may be spent, if that is kept.
+    #[must_use]
+    pub fn spending(&self) -> Option<&Arc<Spending>> {
+        self.settings.spending.as_ref()
     }
 
     /// How often providers and models are asked at most, if that is limited.
@@ -292,7 +331,14 @@ impl Models {
         let (vendor, name) = self.choose(&model);
         self.tell_end(name);
         request.model = Some(name.to_owned());
-        let answer = self.client(vendor).stream(request).await;
+        let client = self.client(vendor);
+        let answer = match self.spending().filter(|spending| spending.limits()) {
+            Some(spending) => {
+                let asked = self.asked(vendor, name, false);
+                spending.ask(client, request, &asked).await
+            }
+            None => client.stream(request).await,
+        };
         answer.map_err(|error| self.explained(error, &model, name))
     }
 
@@ -427,6 +473,10 @@ impl ChatModel for Models {
         // The body is passed on as it is, so the name in it has to be the one that the provider
         // knows.
         if request.model.as_deref() != Some(name) {
+            return None;
+        }
+        // What an answer cost is in its events only.
+        if self.spending().is_some_and(|spending| spending.limits()) {
             return None;
         }
         let asking = self.client(vendor).pass(request)?;

@@ -60,7 +60,7 @@ pub(super) struct Failure {
 }
 
 /// Every kind that a recording may name.
-const KINDS: [ModelErrorKind; 17] = [
+const KINDS: [ModelErrorKind; 20] = [
     ModelErrorKind::Connect,
     ModelErrorKind::Timeout,
     ModelErrorKind::RateLimited,
@@ -78,6 +78,9 @@ const KINDS: [ModelErrorKind; 17] = [
     ModelErrorKind::Protocol,
     ModelErrorKind::Cut,
     ModelErrorKind::Configuration,
+    ModelErrorKind::Budget,
+    ModelErrorKind::Unpriced,
+    ModelErrorKind::BudgetAway,
 ];
 
 impl What {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use quillet_agent::{Limits, Window, skills};
 use quillet_core::BoxFuture;
+use quillet_core::budget::Payer;
 use quillet_core::chat::{ChatModel, ModelError, ModelErrorKind, Usage};
 use quillet_core::runs::Allowance;
 use quillet_host::agent::{self, AgentOptions, AgentParts, AgentService, Connected};
@@ -229,6 +230,11 @@ impl agent::Models for ByRequest {
 
     fn takes_images(&self, model: &str) -> bool {
         self.models.facts().find(model).supports.images
+    }
+
+    fn payer(&self, key: Option<&str>) -> Payer {
+        let spending = self.models.spending();
+        spending.map_or_else(|| Payer::of(key.map(Into::into)), |it| it.payer(key))
     }
 
     fn cost(&self, model: &str, usage: &Usage, calls: u32) -> Option<f64> {

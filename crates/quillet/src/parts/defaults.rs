@@ -7,7 +7,7 @@ use quillet_core::batch::BatchOptions;
 use quillet_host::agent::AgentOptions;
 use quillet_host::definitions::DefinitionOptions;
 use quillet_host::script::ScriptOptions;
-use quillet_llm::{HttpOptions, Timeouts};
+use quillet_llm::{HttpOptions, SpendingOptions, Timeouts};
 use quillet_prompt::Variables;
 use quillet_script::host;
 use quillet_server::ServerConfig;
@@ -17,19 +17,20 @@ use quillet_store::{JournalOptions, RunOptions, StoreOptions};
 use quillet_template::{CompileLimits, Limits};
 
 use super::{
-    agents, batches, compile_limits, databases, definition_options, http_options, limits, patience,
-    scripts, serving, store_options, timeouts,
+    agents, batches, budgets, compile_limits, databases, definition_options, http_options, limits,
+    patience, scripts, serving, store_options, timeouts,
 };
 use crate::error::Error;
 use crate::settings::{ALL, Form, Setting, Settings};
 
 /// Settings whose default is none of a type's: each is an argument of one function, or nothing but
 /// the program reads it.
-const ONLY_SETTINGS: [&str; 9] = [
+const ONLY_SETTINGS: [&str; 10] = [
     "server.named_counts",
     "store.history",
     "model.include_usage",
     "model.rate_wait_ms",
+    "budget.alone",
     "agent.own_keys",
     "otlp.service_name",
     "render.cache",
@@ -49,6 +50,7 @@ fn made(settings: &Settings) -> Result<String, Error> {
         ),
         (
             agents::options(settings),
+            budgets::options(settings)?,
             agents::run_options(settings),
             agents::journal_options(settings),
         ),
@@ -75,6 +77,7 @@ fn of_the_code() -> String {
         ),
         (
             AgentOptions::default(),
+            SpendingOptions::default(),
             RunOptions::default(),
             JournalOptions::default(),
         ),

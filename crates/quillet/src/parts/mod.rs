@@ -3,6 +3,7 @@
 
 pub mod agents;
 pub mod batches;
+mod budgets;
 #[cfg(feature = "sql")]
 pub mod databases;
 #[cfg(not(feature = "sql"))]
@@ -31,7 +32,9 @@ use quillet_core::{BoxFuture, Value, clock};
 use quillet_host::definitions::DefinitionOptions;
 use quillet_host::script::StoredScripts;
 use quillet_llm::models::{ModelSettings, Models, VendorSettings};
-use quillet_llm::{EmbedderConfig, Http, HttpOptions, OpenAiEmbedder, Rate, RateLimits, Timeouts};
+use quillet_llm::{
+    EmbedderConfig, Http, HttpOptions, OpenAiEmbedder, Rate, RateLimits, Spending, Timeouts,
+};
 use quillet_prompt::{Catalogue, PromptService, ServiceOptions, Variables};
 use quillet_store::StoreOptions;
 use quillet_template::{CompileLimits, Limits, TemplateFactory};
@@ -246,6 +249,7 @@ pub fn models(settings: &Settings, retries: Arc<AtomicU64>) -> Result<Arc<Models
             retries.fetch_add(1, Ordering::Relaxed);
         })),
         rates: rates(settings)?.map(Arc::new),
+        spending: Some(Arc::new(spending(settings)?)),
         http: http(settings),
         ..ModelSettings::default()
     };
@@ -274,6 +278,16 @@ fn rates(settings: &Settings) -> Result<Option<RateLimits>, Error> {
     let patience = settings.milliseconds(&settings::MODEL_RATE_WAIT_MS);
     let patience = patience.min(timeouts(settings).total);
     Ok(Some(RateLimits::new(rates, buckets, patience)))
+}
+
+/// What may be spent, and where it is written down.
+fn spending(settings: &Settings) -> Result<Spending, Error> {
+    let own = settings.text(&settings::BUDGET_STORE);
+    let address = own.or_else(|| settings.text(&settings::STORE_URL));
+    let alone = settings.is_on(&settings::BUDGET_ALONE);
+    let address = address.unwrap_or("memory:");
+    let books = quillet_store::open_budgets(address, &store_options(settings), alone)?;
+    Ok(Spending::new(budgets::options(settings)?, books))
 }
 
 fn timeouts(settings: &Settings) -> Timeouts {

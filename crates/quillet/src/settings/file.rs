@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::setting::{self, Form};
-use super::{Value, tokens};
+use super::{Value, number, tokens};
 use crate::error::Finding;
 
 /// A file larger than this is no configuration.
@@ -208,7 +208,9 @@ fn of_form(form: Form, value: &DeValue<'_>) -> Result<Value, &'static str> {
             let number = number.and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
             number.map(Value::Integer).ok_or("a whole number from 0")
         }
-        Form::Number => number(value).map(Value::Number).ok_or("a number from 0"),
+        Form::Number => number::of_file(value)
+            .map(Value::Number)
+            .ok_or("a number from 0"),
         Form::Tokens => Err("tables, [server.token.NAME]"),
         Form::Numbers => {
             let numbers = numbers(value).map(Value::Numbers);
@@ -219,14 +221,6 @@ fn of_form(form: Form, value: &DeValue<'_>) -> Result<Value, &'static str> {
             pairs.ok_or("a table of texts, {name = \"value\"}")
         }
     }
-}
-
-fn number(value: &DeValue<'_>) -> Option<f64> {
-    let text = match value {
-        DeValue::Float(number) => number.as_str(),
-        other => other.as_integer()?.as_str(),
-    };
-    super::number(text)
 }
 
 fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {

@@ -3,6 +3,7 @@
 
 mod file;
 pub mod keys;
+mod number;
 mod setting;
 pub mod tokens;
 
@@ -218,7 +219,9 @@ impl Settings {
             Form::Integer => {
                 Value::Integer(text.parse().map_err(|_| wrong("a whole number from 0"))?)
             }
-            Form::Number => Value::Number(number(text).ok_or_else(|| wrong("a number from 0"))?),
+            Form::Number => {
+                Value::Number(number::of_text(text).ok_or_else(|| wrong("a number from 0"))?)
+            }
             Form::Bool => Value::Bool(boolean(text).ok_or_else(|| wrong("true or false"))?),
             Form::Texts | Form::Secrets => Value::Texts(list(text)),
             Form::Table | Form::SecretTable => {
@@ -580,12 +583,6 @@ fn written(value: &Value, form: Form) -> String {
             )
         }
     }
-}
-
-/// A number from 0 that has an end.
-fn number(text: &str) -> Option<f64> {
-    let number = text.replace('_', "").parse::<f64>().ok();
-    number.filter(|number| number.is_finite() && *number >= 0.0)
 }
 
 /// What stands between `://` and `@` may hold a password, and a query may too.

@@ -112,6 +112,16 @@ settings! {
     MODEL_TOKENS = "model.tokens_per_minute", Numbers, ["QUILLET_TOKENS_PER_MINUTE"], "";
     MODEL_RATES = "model.rates", Text, ["QUILLET_RATES"], "";
     MODEL_RATE_WAIT_MS = "model.rate_wait_ms", Integer, [], "30000";
+    BUDGET_DAY_USD = "budget.day_usd", Number, ["QUILLET_BUDGET_DAY_USD"], "";
+    BUDGET_DAY_TOKENS = "budget.day_tokens", Integer, ["QUILLET_BUDGET_DAY_TOKENS"], "";
+    BUDGET_RUN_USD = "budget.run_usd", Number, ["QUILLET_BUDGET_RUN_USD"], "";
+    BUDGET_RUN_TOKENS = "budget.run_tokens", Integer, ["QUILLET_BUDGET_RUN_TOKENS"], "";
+    BUDGET_RUN_S = "budget.run_s", Number, ["QUILLET_BUDGET_RUN_S"], "";
+    BUDGET_STORE = "budget.store", Text, ["QUILLET_BUDGETS"], "";
+    BUDGET_ALONE = "budget.alone", Bool, [], "true";
+    BUDGET_HOLD_MS = "budget.hold_ms", Integer, [], "1200000";
+    BUDGET_ANSWER_TOKENS = "budget.answer_tokens", Integer, [], "4096";
+    BUDGET_UNPRICED = "budget.unpriced_usd", Number, [], "";
     AGENT_SESSIONS = "agent.sessions", Text, ["QUILLET_SESSIONS"], "";
     AGENT_RUNS = "agent.runs", Text, ["QUILLET_RUNS"], "";
     AGENT_LEASE_MS = "agent.lease_ms", Integer, [], "10000";

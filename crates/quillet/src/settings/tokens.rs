@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use super::number;
+use quillet_core::budget::BudgetLimits;
 use quillet_core::nearest;
 use quillet_host::definitions::Grant;
 use toml::Spanned;
@@ -27,6 +29,10 @@ pub struct Token {
     pub rights: Vec<String>,
     /// What they mean.
     pub grants: Vec<Grant>,
+    /// What may be spent with it.
+    pub budget: BudgetLimits,
+    /// The same, as it is written: `day_usd = 5`.
+    written_budget: Vec<String>,
 }
 
 /// Where a secret is.
@@ -63,8 +69,10 @@ impl Token {
         };
         let rights: Vec<String> = self.rights.iter().map(|right| quoted(right)).collect();
         let rights = rights.join(", ");
+        let budget = self.written_budget.iter().map(|line| format!(", {line}"));
+        let budget: String = budget.collect();
         format!(
-            "{} = {{ {secret}, {RIGHTS} = [{rights}] }}",
+            "{} = {{ {secret}, {RIGHTS} = [{rights}]{budget} }}",
             quoted(&self.name)
         )
     }
@@ -107,10 +115,11 @@ fn token(
     fault: &mut impl FnMut(String, Option<String>),
 ) -> Option<Token> {
     let known = [SECRET, SECRET_ENV, SECRET_FILE, RIGHTS];
+    let known = || known.into_iter().chain(BudgetLimits::NAMES);
     for (key, _) in table {
         let key = key.get_ref();
-        if !known.contains(&&**key) {
-            let near = nearest(key, known).unwrap_or(SECRET);
+        if !known().any(|known| known == &**key) {
+            let near = nearest(key, known()).unwrap_or(SECRET);
             fault(
                 format!("has no key {key}"),
                 Some(format!("did you mean {near}?")),
@@ -124,13 +133,39 @@ fn token(
     }
     let secret = secret(table, fault);
     let rights = rights(table, fault);
+    let (budget, written_budget) = budget(table, fault);
     let (rights, grants) = rights?;
     Some(Token {
         name: name.to_owned(),
         secret: secret?,
         rights,
         grants,
+        budget,
+        written_budget,
     })
+}
+
+/// The limits of the token, and as they are written.
+fn budget(
+    table: &DeTable<'_>,
+    fault: &mut impl FnMut(String, Option<String>),
+) -> (BudgetLimits, Vec<String>) {
+    let (mut limits, mut written) = (BudgetLimits::default(), Vec::new());
+    for (key, value) in table {
+        let key = key.get_ref();
+        if !BudgetLimits::NAMES.contains(&&**key) {
+            continue;
+        }
+        let Some(number) = number::of_file(value.get_ref()) else {
+            fault(format!("has to have a number as {key}"), None);
+            continue;
+        };
+        match limits.set(key, number) {
+            Ok(()) => written.push(format!("{key} = {number}")),
+            Err(error) => fault(format!("has a wrong budget: {error}"), None),
+        }
+    }
+    (limits, written)
 }
 
 fn secret(table: &DeTable<'_>, fault: &mut impl FnMut(String, Option<String>)) -> Option<Secret> {

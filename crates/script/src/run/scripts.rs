@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::{BoxFuture, Map, Span, Table, Value};
+use quillet_core::{BoxFuture, Map, Span, Table, Value, budget};
 use quillet_yaml::{Data, Node};
 use tokio::task::JoinSet;
 
@@ -309,8 +309,8 @@ impl Instance {
             // A task of its own has a stack of its own: scripts may call each other deeply.
             let task = inner.clone();
             let mut tasks = JoinSet::new();
-            let lane = lane::current();
-            tasks.spawn(lane::within(lane, async move { task.run(input).await }));
+            let run = lane::within(lane::current(), async move { task.run(input).await });
+            tasks.spawn(budget::paid_here(run));
             let ended = tasks.join_next().await;
             let value = match ended {
                 Some(Ok(result)) => result.map_err(|error| {

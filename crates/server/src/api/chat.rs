@@ -228,7 +228,7 @@ fn ask(
             let _ = made_of.set(explanation);
         }
         let spoke = traced::spoke(&app, &id, ready.version, &variables);
-        let stream = match traced::send(&app, spoke, ready.request).await {
+        let stream = match traced::send(&app, &exchange, spoke, ready.request).await {
             Ok(stream) => stream,
             Err(error) => {
                 let failures = ready.failures;

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod body;
+pub(crate) mod budgets;
 pub(crate) mod catalogue;
 pub(crate) mod chat;
 mod chunk;

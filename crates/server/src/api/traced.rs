@@ -9,6 +9,7 @@ use quillet_core::chat::{ChatRequest, ChatStream, ModelError};
 use quillet_core::trace::Tracer;
 
 use crate::app::App;
+use crate::exchange::Exchange;
 
 /// Whether anybody keeps traces.
 pub(crate) fn is_on(app: &App) -> bool {
@@ -36,10 +37,14 @@ pub(crate) fn spoke(
 /// None is configured, or it did not begin to answer.
 pub(crate) async fn send(
     app: &App,
+    exchange: &Exchange,
     spoke: Option<PromptVersion>,
     request: ChatRequest,
 ) -> Result<ChatStream, ModelError> {
-    let model = app.service.answering()?;
+    let model = match exchange.instead() {
+        Some(model) => model,
+        None => app.service.answering()?,
+    };
     let tracer = match &app.agents {
         Some(agents) => agents.tracer(),
         None => Tracer::off(),

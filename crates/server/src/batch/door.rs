@@ -13,6 +13,8 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use quillet_core::ErrorCode;
+use quillet_core::budget::{Payer, paying};
+use quillet_core::chat::ChatModel;
 use quillet_host::definitions::Right;
 use serde_json::{Map, Value};
 
@@ -54,6 +56,17 @@ impl Door {
     }
 
     pub(super) async fn ask(&self, body: &str) -> Answer {
+        self.ask_of(body, None).await
+    }
+
+    /// Who pays for the rows; nobody in particular where the key is gone.
+    pub(super) fn payer(&self) -> Payer {
+        let client = self.app.auth.client_of(&self.owner);
+        client.map_or_else(Payer::default, |client| self.app.payer_of(client))
+    }
+
+    /// The same, answered by a model that stands in for those of this server.
+    pub(super) async fn ask_of(&self, body: &str, model: Option<Arc<dyn ChatModel>>) -> Answer {
         // Who it is is looked up each time: a key that is gone has no rights from then on.
         let Some(client) = self.app.auth.client_of(&self.owner) else {
             let message = "the key that made this batch is no longer one of this server's";
@@ -61,9 +74,11 @@ impl Door {
             return answer("", openai::answer(&error)).await;
         };
         let address = client.address().unwrap_or([127, 0, 0, 1].into());
-        let exchange = Arc::new(Exchange::new(None).by(client, address));
+        let exchange = Exchange::new(None).by(client, address);
+        let exchange = Arc::new(exchange.answered_by(model));
         let call = Call::new(self.app.clone(), exchange.clone(), self.route);
-        let asking = AssertUnwindSafe(self.respond(call, body)).catch_unwind();
+        let payer = self.app.payer_of(client);
+        let asking = AssertUnwindSafe(paying(payer, self.respond(call, body))).catch_unwind();
         let answered = asking.await.unwrap_or_else(|_| {
             let message = "the server met a defect of its own";
             Err(problem(ErrorCode::ServerDefect, message))

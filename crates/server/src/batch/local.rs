@@ -32,11 +32,19 @@ impl LocalWork {
         LocalWork { app, batching }
     }
 
-    /// A batch over a file that is kept already.
+    /// A batch over a file that is kept already; with `provider`, for the batch API of its model's
+    /// provider.
     #[must_use]
-    pub fn order(&self, input: &str, endpoint: &str, (window, seconds): (&str, u64)) -> BatchOrder {
+    pub fn order(
+        &self,
+        input: &str,
+        endpoint: &str,
+        (window, seconds): (&str, u64),
+        provider: bool,
+    ) -> BatchOrder {
         let options = &self.batching.options;
-        order(OWNER, (input, endpoint), (window, seconds), None, options)
+        let time = (window, seconds);
+        order(OWNER, (input, endpoint), time, (None, provider), options)
     }
 
     /// An id for a file, and whose it is.

@@ -4,10 +4,13 @@
 mod check;
 mod door;
 mod hand;
+mod jobs;
 mod line;
 mod local;
 mod order;
+mod provider;
 mod rows;
+mod stand_in;
 mod worker;
 
 pub use local::LocalWork;

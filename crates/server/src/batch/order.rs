@@ -27,7 +27,7 @@ pub(crate) fn order(
     owner: &str,
     (input, endpoint): (&str, &str),
     (window, time): (&str, u64),
-    metadata: Option<Map<String, Value>>,
+    (metadata, provider): (Option<Map<String, Value>>, bool),
     options: &BatchOptions,
 ) -> BatchOrder {
     let created = seconds();
@@ -40,6 +40,7 @@ pub(crate) fn order(
         created,
         expires: created + time,
         keep: options.keep.as_secs(),
+        provider,
         metadata,
     }
 }

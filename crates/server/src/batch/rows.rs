@@ -47,10 +47,10 @@ pub(super) struct Rows<'a> {
 }
 
 /// A row that is asked.
-struct Row {
-    number: u64,
-    id: String,
-    body: Box<RawValue>,
+pub(super) struct Row {
+    pub(super) number: u64,
+    pub(super) id: String,
+    pub(super) body: Box<RawValue>,
 }
 
 impl Rows<'_> {
@@ -189,7 +189,7 @@ impl Rows<'_> {
 }
 
 /// A line that was found to be a request.
-fn row((number, line): (u64, &[u8])) -> Option<Row> {
+pub(super) fn row((number, line): (u64, &[u8])) -> Option<Row> {
     let read: Line<'_> = serde_json::from_slice(line).ok()?;
     Some(Row {
         number,

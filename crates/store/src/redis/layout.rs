@@ -114,11 +114,11 @@ impl Layout {
         format!("{}{group}", self.prefix)
     }
 
-    /// The names of a file of a batch, `file-<tag>`, `file-<tag>-output` or `file-<tag>-errors`:
+    /// The names of a file of a batch, `file-<tag>`, or that and `-output`, `-errors` or `-jobs`:
     /// what belongs to a tag lies in one slot.
     pub(crate) fn file(&self, id: &str) -> FileNames {
         let rest = id.strip_prefix("file-").unwrap_or(id);
-        let ends = ["-output", "-errors"].into_iter();
+        let ends = ["-output", "-errors", "-jobs"].into_iter();
         let mut ended = ends.filter_map(|end| Some((rest.strip_suffix(end)?, end)));
         let (tag, end) = ended.next().unwrap_or((rest, ""));
         let info = self.tagged("files", tag) + &end.replace('-', ":");

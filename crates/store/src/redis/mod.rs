@@ -10,6 +10,7 @@
 
 mod archive;
 mod batches;
+mod budgets;
 mod client;
 mod fault;
 mod history;
@@ -38,6 +39,7 @@ use futures_util::FutureExt;
 use quillet_core::BoxFuture;
 use quillet_core::archive::Archive;
 use quillet_core::batch::Batches;
+use quillet_core::budget::Budgets;
 use quillet_core::history::History;
 use quillet_core::journal::Journal;
 use quillet_core::rates::Rates;
@@ -55,9 +57,11 @@ pub use runs::RedisRuns;
 pub use sessions::RedisSessions;
 
 use crate::address::RedisAddress;
+use crate::budgets::SharedBudgets;
 use crate::changes::Hub;
 use crate::rates::SharedRates;
 use crate::{ArchiveOptions, JournalOptions, RunOptions, SessionOptions, StoreOptions};
+use budgets::RedisBudgets;
 use client::Client;
 use history::RedisHistory;
 use keeper::State;
@@ -119,6 +123,20 @@ pub(crate) fn journal(
 ) -> Result<Arc<dyn Journal>, StoreError> {
     let journal = RedisJournal::open(address, store, options.clone())?;
     Ok(Arc::new(journal))
+}
+
+/// As [`RedisBudgets::new`]; with `alone`, with books of this process while it is away.
+pub(crate) fn budgets(
+    address: &RedisAddress,
+    store: &StoreOptions,
+    alone: bool,
+) -> Result<Arc<dyn Budgets>, StoreError> {
+    let books = RedisBudgets::new(address, store)?;
+    Ok(if alone {
+        Arc::new(SharedBudgets::new(books))
+    } else {
+        Arc::new(books)
+    })
 }
 
 /// As [`RedisRates::new`], with buckets of this process while it is away.

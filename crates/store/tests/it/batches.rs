@@ -48,6 +48,7 @@ fn file(id: &str) -> FileInfo {
 
 fn order(id: &str) -> BatchOrder {
     BatchOrder {
+        provider: false,
         id: id.to_owned(),
         owner: OWNER.to_owned(),
         input: "file-in".to_owned(),

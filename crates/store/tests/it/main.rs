@@ -5,6 +5,7 @@
 mod archive;
 mod archive_equal;
 mod batches;
+mod budgets;
 mod contract;
 mod demo;
 mod folder;

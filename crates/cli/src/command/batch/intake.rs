@@ -26,12 +26,14 @@ const MOST: usize = 20;
 pub(super) struct Intake {
     path: PathBuf,
     model: Option<String>,
+    /// Whether the rows go to the batch API of a provider.
+    provider: bool,
     /// What tells it from another file, and from the same with another model.
     mark: String,
 }
 
 impl Intake {
-    pub(super) fn open(path: &Path, model: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn open(path: &Path, model: Option<&str>, provider: bool) -> Result<Self, Failure> {
         let mut file = BufReader::with_capacity(1 << 16, opened(path)?);
         let mut buffer = vec![0; 1 << 16];
         let (mut size, mut sum) = (0_u64, FNV);
@@ -46,9 +48,13 @@ impl Intake {
             sum = summed(sum, &buffer[..count]);
         }
         sum = summed(sum, model.unwrap_or_default().as_bytes());
+        if provider {
+            sum = summed(sum, b"provider");
+        }
         Ok(Intake {
             path: path.to_owned(),
             model: model.map(str::to_owned),
+            provider,
             mark: format!("{size} bytes, {sum:016x}"),
         })
     }
@@ -87,7 +93,7 @@ impl Intake {
             expires: now + WINDOW.1 + batching.options.keep.as_secs(),
         };
         store.keep_file(&file).await?;
-        let order = work.order(&file.id, &endpoint, WINDOW);
+        let order = work.order(&file.id, &endpoint, WINDOW, self.provider);
         store.begin(&order).await?;
         Ok(order.id)
     }

@@ -42,7 +42,7 @@ pub(crate) async fn run(args: &Batch, config: &Settings) -> Result<(), Failure> 
             "{out} is there already: remove it, or name another file with -o"
         )));
     }
-    let intake = Intake::open(&args.file, args.model.as_deref())?;
+    let intake = Intake::open(&args.file, args.model.as_deref(), args.provider_batch)?;
     let _lock = files.lock()?;
     let address = format!("sqlite:{}", files.queue.display());
     let batching = parts::batches::at(config, &address).await?;

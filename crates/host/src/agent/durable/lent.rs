@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::resume::{admission, prepared};
 use super::{Admission, Book, admitted, keeps_secret};
-use crate::agent::running::Resumed;
+use crate::agent::running::{Before, Resumed};
 use crate::agent::{AgentRequest, AgentService, Running, Who};
 
 /// What a run may do that nobody knows yet.
@@ -205,6 +205,7 @@ impl AgentService {
             is_known: setup.is_some(),
             setup,
             script: None,
+            before: Before::default(),
             epoch: 1,
         };
         let stop = CancellationToken::new();

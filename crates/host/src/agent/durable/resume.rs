@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use quillet_core::chat::ChatEvent;
 use quillet_core::clock;
 use quillet_core::journal::{Decision, Entry, Journal, RunFilter, State, Step};
 use quillet_core::runs::Allowance;
@@ -11,7 +12,7 @@ use quillet_core::store::{StoreError, StoreErrorKind};
 use serde::de::DeserializeOwned;
 
 use super::{Admission, Book, is_ours};
-use crate::agent::running::Resumed;
+use crate::agent::running::{Before, Resumed};
 use crate::agent::service::Places;
 use crate::agent::{AgentService, Running};
 
@@ -94,6 +95,7 @@ impl AgentService {
         let admission = admission(run, entries.first().map(|entry| &entry.step))?;
         let setup = prepared(entries.iter().map(|entry| &entry.step));
         let script = prepared(entries.iter().map(|entry| &entry.step));
+        let before = before(&entries);
         let stop = tokio_util::sync::CancellationToken::new();
         let book = Book::open(
             journal,
@@ -116,6 +118,7 @@ impl AgentService {
             script,
             epoch: claim.epoch,
             is_known: true,
+            before,
         };
         let places = Places::new(place, permit);
         Ok(Some(Running::resumed(
@@ -148,6 +151,29 @@ pub(in crate::agent) async fn all(
             return Ok(entries);
         }
     }
+}
+
+/// What the run spent until its last step, and how long it ran.
+fn before(entries: &[Entry]) -> Before {
+    let mut before = Before::default();
+    let mut last: Option<&Entry> = None;
+    for entry in entries {
+        if let Step::Answered { events, .. } = &entry.step {
+            let usage = events.iter().rev().find_map(|event| match event {
+                ChatEvent::Usage(usage) => Some(*usage),
+                _ => None,
+            });
+            before.usage.extend(usage);
+        }
+        let waited = |last: &Entry| matches!(last.step, Step::Parked { .. } | Step::Decided { .. });
+        let was_dead = matches!(entry.step, Step::TakenOver { .. });
+        if let Some(last) = last.filter(|last| !waited(last) && !was_dead) {
+            let time = entry.at_ms.saturating_sub(last.at_ms);
+            before.time += Duration::from_millis(time);
+        }
+        last = Some(entry);
+    }
+    before
 }
 
 /// What the run was asked.
@@ -200,4 +226,58 @@ async fn expire(journal: &dyn Journal) -> Result<(), StoreError> {
 /// A name of this process, for people.
 fn process() -> String {
     format!("process {}", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use quillet_core::chat::Usage;
+
+    use super::*;
+
+    #[test]
+    fn time_in_which_a_run_waits_is_not_the_runs() {
+        let usage = Usage {
+            input_tokens: 7,
+            output_tokens: 3,
+            ..Usage::default()
+        };
+        let answered = |turn| Step::Answered {
+            turn,
+            events: vec![ChatEvent::Usage(Usage::default()), ChatEvent::Usage(usage)],
+        };
+        let steps = [
+            (1_000, Step::Admitted { request: ().into() }),
+            (1_500, answered(1)),
+            (1_600, Step::Parked { waiting: vec![] }),
+            (
+                90_000,
+                Step::Decided {
+                    call: "c".into(),
+                    decision: Decision::Deny { note: None },
+                    by: "ada".into(),
+                },
+            ),
+            (
+                91_000,
+                Step::Asked {
+                    turn: 2,
+                    digest: String::new(),
+                },
+            ),
+            (92_000, answered(2)),
+            (500_000, Step::TakenOver { by: "two".into() }),
+            (500_250, answered(3)),
+        ];
+        let entries = steps
+            .into_iter()
+            .zip(1..)
+            .map(|((at_ms, step), number)| Entry {
+                number,
+                at_ms,
+                step,
+            });
+        let before = before(&entries.collect::<Vec<_>>());
+        assert_eq!(before.time, Duration::from_millis(500 + 100 + 1_000 + 250));
+        assert_eq!(before.usage, [usage; 3]);
+    }
 }

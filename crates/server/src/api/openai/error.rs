@@ -126,8 +126,12 @@ pub(crate) fn answer(error: &ApiError) -> Response {
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     error.say_what_next(&mut response);
     // The SDKs ask again by the status, which is right but where waiting does not help.
-    let is_final =
-        [ErrorCode::ModelQuota, ErrorCode::ModelConfiguration].contains(&error.root_code());
+    let is_final = [
+        ErrorCode::ModelQuota,
+        ErrorCode::ModelConfiguration,
+        ErrorCode::BudgetExceeded,
+    ]
+    .contains(&error.root_code());
     let again = if matches!(class.status, 429 | 500..) && !is_final {
         "true"
     } else {

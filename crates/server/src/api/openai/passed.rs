@@ -28,6 +28,9 @@ pub(super) async fn answer(call: &Call, body: &[u8]) -> Result<Option<Response>,
     let Some(model) = call.app.service.model() else {
         return Ok(None);
     };
+    if call.exchange.instead().is_some() {
+        return Ok(None);
+    }
     let Some(request) = quillet_llm::read_wire(body) else {
         return Ok(None);
     };

@@ -52,6 +52,7 @@ fn request(body: Value, has_model: bool, faults: &mut Faults) -> Option<AgentReq
         body.fault("value_error", "input", msg, &Value::Null);
     }
     let request = AgentRequest {
+        budget: None,
         model,
         temperature: body.number("temperature", 0.0, 2.0),
         max_tokens: body.integer("max_tokens", 1),

@@ -38,6 +38,9 @@ pub(crate) struct NewBatch {
     completion_window: String,
     /// Up to 16 names with texts.
     metadata: Option<std::collections::BTreeMap<String, String>>,
+    /// Whether its rows go to the batch API of their model's provider, at half the price. Rows for
+    /// models and prompts only.
+    provider_batch: Option<bool>,
 }
 
 /// Which batches.
@@ -78,6 +81,14 @@ pub(crate) async fn create_batch(call: Call, request: Request) -> Result<Respons
         problem(ErrorCode::InvalidValue, message).about("completion_window")
     })?;
     let metadata = metadata(members.get("metadata"))?;
+    let provider = match members.get("provider_batch") {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(provider)) => *provider,
+        Some(_) => {
+            let message = "provider_batch: it has to be true or false";
+            return Err(problem(ErrorCode::InvalidType, message).about("provider_batch"));
+        }
+    };
     let file = own(&call, input, "input_file_id").await?;
     if file.purpose != "batch" {
         let message = format!(
@@ -91,7 +102,7 @@ pub(crate) async fn create_batch(call: Call, request: Request) -> Result<Respons
         &file.owner,
         (input, endpoint),
         (words, time),
-        metadata,
+        (metadata, provider),
         &batching.options,
     );
     if file.expires < order.expires {

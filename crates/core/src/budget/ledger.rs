@@ -1,0 +1,142 @@
+//! The book-keeping of one day, without a place where it is kept: what memory does itself, and what
+//! other stores are held against.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Account, Amount, Hold, Reserved, Unit, Used};
+
+/// The most that one sum may be: a million dollars in billionths, or as many tokens. Below it, sums
+/// are exact in every store.
+pub const MAX_AMOUNT: u64 = 1_000_000_000_000_000;
+
+const DAY_MS: u64 = 86_400_000;
+
+/// The day in UTC, in days since 1970, of a time in milliseconds since then.
+#[must_use]
+pub fn day_of(now_ms: u64) -> u64 {
+    now_ms / DAY_MS
+}
+
+/// The time from then until the day is over.
+#[must_use]
+pub fn left_of_day(now_ms: u64) -> Duration {
+    Duration::from_millis(DAY_MS - now_ms % DAY_MS)
+}
+
+/// Whether a call would be too much for an account that has seen this, and of what.
+#[must_use]
+pub fn over(account: &Account, used: Used, amount: Amount) -> Option<Unit> {
+    let mut sum = used.spent;
+    sum += used.held;
+    sum += amount;
+    let limit = account.limit;
+    if limit.tokens.is_some_and(|most| sum.tokens > most) {
+        return Some(Unit::Tokens);
+    }
+    let money = limit.nano_usd.is_some_and(|most| sum.nano_usd > most);
+    money.then_some(Unit::Usd)
+}
+
+/// The accounts of a day, and the reservations in them. Times are in milliseconds since 1970.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    day: u64,
+    spent: HashMap<Arc<str>, Amount>,
+    holds: HashMap<Arc<str>, (Hold, u64)>,
+}
+
+impl Ledger {
+    /// Begins a new day, if it is one, and lets go of what has been held for too long.
+    fn come_to(&mut self, now: u64) {
+        if self.day != day_of(now) {
+            *self = Ledger {
+                day: day_of(now),
+                ..Ledger::default()
+            };
+        }
+        self.holds.retain(|_, (_, until)| *until > now);
+    }
+
+    /// As [`super::Budgets::reserve`].
+    pub fn reserve(
+        &mut self,
+        id: &str,
+        accounts: &[Account],
+        amount: Amount,
+        time: Duration,
+        now: u64,
+    ) -> Reserved {
+        self.come_to(now);
+        let mut seen = Vec::with_capacity(accounts.len());
+        for (place, account) in accounts.iter().enumerate() {
+            let used = self.of(&account.name);
+            seen.push(used);
+            if let Some(unit) = over(account, used, amount) {
+                return Reserved::Over {
+                    account: place,
+                    unit,
+                    used,
+                    left: left_of_day(now),
+                };
+            }
+        }
+        let hold = Hold {
+            id: id.into(),
+            day: self.day,
+            accounts: accounts
+                .iter()
+                .map(|account| account.name.clone())
+                .collect(),
+            amount,
+        };
+        let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let until = now.saturating_add(time);
+        self.holds.insert(hold.id.clone(), (hold.clone(), until));
+        Reserved::Held { hold, seen }
+    }
+
+    /// As [`super::Budgets::settle`].
+    pub fn settle(&mut self, hold: &Hold, spent: Amount, now: u64) {
+        self.come_to(now);
+        if hold.day != self.day {
+            return;
+        }
+        self.holds.remove(&hold.id);
+        for name in &*hold.accounts {
+            *self.spent.entry(name.clone()).or_default() += spent;
+        }
+    }
+
+    /// As [`super::Budgets::used`].
+    pub fn used(&mut self, accounts: &[Arc<str>], now: u64) -> (Vec<Used>, Duration) {
+        self.come_to(now);
+        let used = accounts.iter().map(|name| self.of(name)).collect();
+        (used, left_of_day(now))
+    }
+
+    /// Takes over what others say that accounts have seen, where it is of the day that it is.
+    pub fn learn(&mut self, hold: &Hold, seen: &[Used], now: u64) {
+        self.come_to(now);
+        if hold.day != self.day {
+            return;
+        }
+        for (name, used) in hold.accounts.iter().zip(seen) {
+            self.spent.insert(name.clone(), used.spent);
+        }
+    }
+
+    fn of(&self, name: &Arc<str>) -> Used {
+        let mut held = Amount::default();
+        for (hold, _) in self.holds.values() {
+            if hold.accounts.contains(name) {
+                held += hold.amount;
+            }
+        }
+        Used {
+            spent: self.spent.get(name).copied().unwrap_or_default(),
+            held,
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! The batch APIs of OpenAI (`/v1/files`, `/v1/batches`) and Anthropic (`/v1/messages/batches`), in
+//! the shapes of their references. Rows are answered by the script as requests are, and results come
+//! in another order than the rows.
+//!
+//! A batch is under way until it was asked about twice. Rows whose model is `fake-expired` expire;
+//! a batch with one of `fake-stuck` ends only when it is cancelled; one whose first row is of
+//! `fake-batch-failed` fails as a whole.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hyper::body::Bytes;
+use serde_json::{Value, json};
+
+use crate::asked::Asked;
+use crate::fault::{Fault, Refusal};
+use crate::plan::{Plan, json_type};
+use crate::script::Script;
+use crate::wire::Wire;
+
+/// How often a batch is asked about before it has ended.
+const LOOKS: usize = 2;
+/// When every batch was made, as Anthropic says it: nobody looks at it.
+const CREATED: &str = "2025-10-09T08:53:21Z";
+
+/// Files and batches of both providers.
+#[derive(Debug, Default)]
+pub(crate) struct Batches(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    files: BTreeMap<String, Bytes>,
+    batches: Vec<Batch>,
+    rows: usize,
+}
+
+#[derive(Debug)]
+struct Batch {
+    id: String,
+    wire: Wire,
+    looks: usize,
+    created: u64,
+    endpoint: String,
+    input: String,
+    metadata: Value,
+    rows: Vec<(String, Value)>,
+    state: State,
+    /// Lines of what was answered, and of what was not; Anthropic has one list of both.
+    done: Option<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Working,
+    Failed,
+    Ended,
+    Cancelled,
+}
+
+impl Batches {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many rows all batches have.
+    pub(crate) fn rows(&self) -> usize {
+        self.kept().rows
+    }
+
+    /// The answer to a request about files and batches; `None` where it is about something else.
+    pub(crate) fn answer(&self, asked: &Asked, script: &Script) -> Option<Plan> {
+        let parts: Vec<&str> = asked.path.trim_matches('/').split('/').collect();
+        let parts = match parts.first() {
+            Some(&"v1") => &parts[1..],
+            _ => &parts[..],
+        };
+        let mut kept = self.kept();
+        match (asked.method.as_str(), parts) {
+            ("POST", ["files"]) => Some(kept.upload(asked)),
+            ("GET", ["files", id, "content"]) => Some(match kept.content(id) {
+                Some(bytes) => Plan::json(200, vec![], bytes),
+                None => refused(asked, Wire::OpenAiChat),
+            }),
+            (method, ["messages", "batches", rest @ ..]) => {
+                Some(kept.batches(asked, method, rest, Wire::Anthropic, script))
+            }
+            (method, ["batches", rest @ ..]) => {
+                Some(kept.batches(asked, method, rest, Wire::OpenAiChat, script))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Kept {
+    fn upload(&mut self, asked: &Asked) -> Plan {
+        let text = asked.text();
+        let boundary = text.lines().next().unwrap_or_default().to_owned();
+        let part = text
+            .split(&boundary)
+            .find(|part| part.contains("name=\"file\""));
+        let Some((_, content)) = part.and_then(|part| part.split_once("\r\n\r\n")) else {
+            return refused(asked, Wire::OpenAiChat);
+        };
+        let content = content.strip_suffix("\r\n").unwrap_or(content);
+        let id = format!("file-in{}", self.files.len() + 1);
+        let bytes = content.len();
+        self.files.insert(id.clone(), content.to_owned().into());
+        ok(
+            &json!({"id": id, "object": "file", "bytes": bytes, "created_at": 1_760_000_001,
+            "filename": "rows.jsonl", "purpose": "batch", "status": "processed"}),
+        )
+    }
+
+    fn content(&self, id: &str) -> Option<Bytes> {
+        if let Some(bytes) = self.files.get(id) {
+            return Some(bytes.clone());
+        }
+        let (of, what) = id.strip_prefix("file-")?.split_once('-')?;
+        let batch = self.batches.iter().find(|batch| batch.id.ends_with(of))?;
+        let (done, failed) = batch.done.as_ref()?;
+        let text = if what == "out" { done } else { failed };
+        Some(text.clone().into())
+    }
+
+    fn batches(
+        &mut self,
+        asked: &Asked,
+        method: &str,
+        rest: &[&str],
+        wire: Wire,
+        script: &Script,
+    ) -> Plan {
+        let found = |kept: &mut Kept, id: &str| {
+            let mut all = kept.batches.iter_mut();
+            all.position(|batch| batch.id == id && batch.wire == wire)
+        };
+        match (method, rest) {
+            ("POST", []) => self.create(asked, wire, script),
+            ("GET", []) => {
+                let data: Vec<Value> = self
+                    .batches
+                    .iter()
+                    .rev()
+                    .filter(|batch| batch.wire == wire)
+                    .map(Batch::shown)
+                    .collect();
+                ok(&json!({"object": "list", "data": data, "has_more": false}))
+            }
+            ("GET", [id]) => match found(self, id) {
+                Some(at) => {
+                    self.batches[at].look(asked, script);
+                    ok(&self.batches[at].shown())
+                }
+                None => refused(asked, wire),
+            },
+            ("GET", [id, "results"]) => match found(self, id) {
+                Some(at) => match &self.batches[at].done {
+                    Some((done, failed)) => {
+                        Plan::json(200, vec![], format!("{failed}{done}").into())
+                    }
+                    None => refused(asked, wire),
+                },
+                None => refused(asked, wire),
+            },
+            ("POST", [id, "cancel"]) => match found(self, id) {
+                Some(at) => {
+                    self.batches[at].cancel();
+                    ok(&self.batches[at].shown())
+                }
+                None => refused(asked, wire),
+            },
+            _ => refused(asked, wire),
+        }
+    }
+
+    fn create(&mut self, asked: &Asked, wire: Wire, script: &Script) -> Plan {
+        let body = asked.json();
+        let number = self.batches.len() + 1;
+        let (id, rows) = if wire == Wire::Anthropic {
+            let rows = body["requests"].as_array().cloned().unwrap_or_default();
+            let row = |row: Value| {
+                let id = row["custom_id"].as_str().unwrap_or_default().to_owned();
+                (id, row["params"].clone())
+            };
+            let rows: Vec<_> = rows.into_iter().map(row).collect();
+            (format!("msgbatch_{number}"), rows)
+        } else {
+            let input = body["input_file_id"].as_str().unwrap_or_default();
+            let Some(content) = self.files.get(input) else {
+                return refused(asked, wire);
+            };
+            let text = String::from_utf8_lossy(content).into_owned();
+            let row = |line: &str| {
+                let row: Value = serde_json::from_str(line).unwrap_or_default();
+                let id = row["custom_id"].as_str().unwrap_or_default().to_owned();
+                (id, row["body"].clone())
+            };
+            (format!("batch_{number}"), text.lines().map(row).collect())
+        };
+        // Anthropic takes letters, digits, - and _ only.
+        let is_fine = |id: &str| {
+            (1..=64).contains(&id.len())
+                && id
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+        };
+        if rows.is_empty() || rows.iter().any(|(id, _)| !is_fine(id)) {
+            return refused(asked, wire);
+        }
+        let fails = rows[0].1["model"] == "fake-batch-failed";
+        self.rows += rows.len();
+        let batch = Batch {
+            id,
+            wire,
+            looks: 0,
+            created: now(),
+            endpoint: body["endpoint"].as_str().unwrap_or_default().to_owned(),
+            input: body["input_file_id"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            metadata: body["metadata"].clone(),
+            rows,
+            state: if fails { State::Failed } else { State::Working },
+            done: None,
+        };
+        let plan = ok(&batch.shown());
+        self.batches.push(batch);
+        Plan {
+            before: script.before_first_batch(number),
+            ..plan
+        }
+    }
+}
+
+impl Batch {
+    /// Somebody asks how it stands.
+    fn look(&mut self, asked: &Asked, script: &Script) {
+        self.looks += 1;
+        let is_stuck = self
+            .rows
+            .iter()
+            .any(|(_, body)| body["model"] == "fake-stuck");
+        if self.state != State::Working || self.looks < LOOKS || is_stuck {
+            return;
+        }
+        self.state = State::Ended;
+        self.done = Some(self.results(asked, script));
+    }
+
+    fn cancel(&mut self) {
+        if self.state == State::Working {
+            self.state = State::Cancelled;
+            let lines: Vec<String> = self
+                .rows
+                .iter()
+                .map(|(id, _)| self.unasked(id, true))
+                .collect();
+            self.done = Some((String::new(), lines.concat()));
+        }
+    }
+
+    /// Lines of what was answered and what was not, the last row first.
+    fn results(&self, asked: &Asked, script: &Script) -> (String, String) {
+        let (mut done, mut failed) = (String::new(), String::new());
+        for (id, body) in self.rows.iter().rev() {
+            if body["model"] == "fake-expired" {
+                failed += &self.unasked(id, false);
+                continue;
+            }
+            let wire = match self.endpoint.as_str() {
+                "/v1/responses" => Wire::OpenAiResponses,
+                _ => self.wire,
+            };
+            let row = Asked {
+                wire: Some(wire),
+                method: "POST".to_owned(),
+                body: body.to_string().into(),
+                model: body["model"].as_str().unwrap_or_default().to_owned(),
+                streaming: false,
+                include_usage: false,
+                ..asked.clone()
+            };
+            let turn = script.answer(&row);
+            let (status, body) = match &turn.fault {
+                Some(Fault::Refuse(refusal)) => {
+                    let (status, _, body) = wire.refuse(refusal, &row);
+                    (status, body)
+                }
+                _ => (200, wire.whole(&turn, &row)),
+            };
+            let body: Value = serde_json::from_str(&body).unwrap_or_default();
+            let line = if self.wire == Wire::Anthropic {
+                let result = if status == 200 {
+                    json!({"type": "succeeded", "message": body})
+                } else {
+                    json!({"type": "errored", "error": body})
+                };
+                json!({"custom_id": id, "result": result})
+            } else {
+                json!({"id": format!("batch_req_{id}"), "custom_id": id, "error": null,
+                    "response": {"status_code": status, "request_id": format!("req-{id}"), "body": body}})
+            };
+            let out = if status == 200 {
+                &mut done
+            } else {
+                &mut failed
+            };
+            *out += &format!("{line}\n");
+        }
+        (done, failed)
+    }
+
+    /// The line of a row that was not asked.
+    fn unasked(&self, id: &str, cancelled: bool) -> String {
+        let line = if self.wire == Wire::Anthropic {
+            let kind = if cancelled { "canceled" } else { "expired" };
+            json!({"custom_id": id, "result": {"type": kind}})
+        } else {
+            let code = if cancelled {
+                "batch_cancelled"
+            } else {
+                "batch_expired"
+            };
+            let message =
+                "This request could not be executed before the completion window expired.";
+            json!({"id": format!("batch_req_{id}"), "custom_id": id, "response": null,
+                "error": {"code": code, "message": message}})
+        };
+        format!("{line}\n")
+    }
+
+    fn shown(&self) -> Value {
+        let rows = self.rows.len();
+        let (done, failed) = match &self.done {
+            Some((done, failed)) => (done.lines().count(), failed.lines().count()),
+            None => (0, 0),
+        };
+        if self.wire == Wire::Anthropic {
+            let ended = self.state != State::Working;
+            let results = format!(
+                "http://elsewhere.invalid/v1/messages/batches/{}/results",
+                self.id
+            );
+            return json!({
+                "id": self.id, "type": "message_batch",
+                "processing_status": if ended { "ended" } else { "in_progress" },
+                "request_counts": {"processing": if ended { 0 } else { rows },
+                    "succeeded": done, "errored": failed, "canceled": 0, "expired": 0},
+                "created_at": CREATED, "expires_at": CREATED, "archived_at": null,
+                "ended_at": ended.then_some(CREATED), "cancel_initiated_at": null,
+                "results_url": ended.then_some(results),
+            });
+        }
+        let tag = self.id.trim_start_matches("batch");
+        let file = |what: &str, lines: usize| (lines > 0).then(|| format!("file-{tag}-{what}"));
+        let status = match self.state {
+            State::Working => "in_progress",
+            State::Failed => "failed",
+            State::Ended => "completed",
+            State::Cancelled => "cancelled",
+        };
+        let errors = (self.state == State::Failed).then(|| {
+            json!({"object": "list", "data": [{"code": "invalid_model", "line": 1, "param": "model",
+                "message": "This model cannot be used in a batch."}]})
+        });
+        json!({
+            "id": self.id, "object": "batch", "endpoint": self.endpoint, "errors": errors,
+            "input_file_id": self.input, "completion_window": "24h", "status": status,
+            "output_file_id": file("out", done), "error_file_id": file("err", failed),
+            "created_at": self.created, "in_progress_at": self.created,
+            "expires_at": self.created + 86_400,
+            "request_counts": {"total": rows, "completed": done, "failed": failed},
+            "metadata": self.metadata,
+        })
+    }
+}
+
+fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+fn ok(body: &Value) -> Plan {
+    Plan::json(200, vec![json_type()], body.to_string().into())
+}
+
+fn refused(asked: &Asked, wire: Wire) -> Plan {
+    let (status, headers, body) = wire.refuse(&Refusal::NotFound, asked);
+    Plan::json(status, headers, body.into())
+}

@@ -1,0 +1,210 @@
+//! What a call may cost at most, and what it did cost.
+
+use quillet_core::budget::{Amount, NANO};
+use quillet_core::chat::{ChatOptions, ChatRequest, Usage};
+
+use crate::models::{Facts, Vendor};
+use crate::tokens::counter;
+
+/// Tokens that a wire puts around a request.
+const AROUND: u64 = 8;
+/// A tokenizer that is not known may make this much more than what is estimated: a quarter.
+const MARGIN: u64 = 4;
+
+/// A model, as far as its costs go.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) name: String,
+    pub(crate) vendor: Vendor,
+    pub(crate) facts: Facts,
+    /// Whether it is asked with a key that the request brings.
+    pub(crate) own_key: bool,
+}
+
+/// What tokens cost.
+#[derive(Clone, Debug)]
+pub(super) enum Tariff {
+    /// Nothing: the mock.
+    Free,
+    /// What is known of the model.
+    Known(Box<Facts>),
+    /// US dollars per million, whichever they are.
+    Flat(f64),
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Tariff {
+    pub(super) fn of(asked: &Asked, unpriced: Option<f64>) -> Self {
+        if asked.vendor == Vendor::Mock {
+            return Tariff::Free;
+        }
+        if asked.facts.price.is_some() {
+            return Tariff::Known(Box::new(asked.facts.clone()));
+        }
+        unpriced.map_or(Tariff::Unknown, Tariff::Flat)
+    }
+
+    /// What this much costs; a part of a billionth is a whole one.
+    pub(super) fn amount(&self, usage: &Usage) -> Amount {
+        let tokens = usage.total_tokens();
+        let usd = match self {
+            Tariff::Free | Tariff::Unknown => 0.0,
+            Tariff::Known(facts) => facts.cost(usage).unwrap_or_default(),
+            Tariff::Flat(price) => tokens as f64 * price / 1e6,
+        };
+        Amount {
+            tokens,
+            // A product such as 4.1 × 10 is a little off; that is no billionth more.
+            nano_usd: (usd * NANO - 1e-3).ceil().max(0.0) as u64,
+        }
+    }
+}
+
+/// The tokens of a call, as far as they are known before it is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    /// Those of the request.
+    pub(super) input: u64,
+    /// Most of the answer.
+    pub(super) output: u64,
+}
+
+impl Call {
+    pub(super) fn of(request: &ChatRequest, asked: &Asked, answer_tokens: u64) -> Self {
+        let counter = counter(asked.facts.tokenizer);
+        let options = &request.options;
+        let messages = request.messages.iter();
+        let mut input: u64 = messages.map(|message| counter.message(message)).sum();
+        if !options.tools.is_empty() {
+            input += counter.text(&serde_json::to_string(&options.tools).unwrap_or_default());
+        }
+        if let Some(format) = &options.response_format {
+            input += counter.text(&format.to_string());
+        }
+        input += AROUND;
+        let is_exact = counter.ids("a").is_some() || asked.vendor == Vendor::Mock;
+        if !is_exact {
+            input += input / MARGIN;
+        }
+        let each = asked_tokens(options).unwrap_or_else(|| {
+            let facts = &asked.facts;
+            let most = if facts.known {
+                facts.max_output
+            } else {
+                u64::MAX
+            };
+            answer_tokens.min(most)
+        });
+        Call {
+            input,
+            output: each.saturating_mul(options.n.unwrap_or(1).max(1).into()),
+        }
+    }
+
+    /// What it costs at most: all of the request may be written into the provider's cache, which
+    /// may cost more than to read it.
+    pub(super) fn most(&self, tariff: &Tariff) -> Amount {
+        let plain = Usage {
+            input_tokens: self.input,
+            output_tokens: self.output,
+            ..Usage::default()
+        };
+        let cached = Usage {
+            cache_write_tokens: self.input,
+            ..plain
+        };
+        let (plain, cached) = (tariff.amount(&plain), tariff.amount(&cached));
+        if cached.nano_usd > plain.nano_usd {
+            cached
+        } else {
+            plain
+        }
+    }
+}
+
+/// Most tokens of an answer, where the request says so, under any of the names that clients use.
+fn asked_tokens(options: &ChatOptions) -> Option<u64> {
+    let named = ["max_completion_tokens", "max_output_tokens"];
+    let mut others = named
+        .iter()
+        .filter_map(|name| options.extra.get(*name)?.as_u64());
+    options.max_tokens.or_else(|| others.next())
+}
+
+#[cfg(test)]
+mod tests {
+    use quillet_core::{Message, Role};
+    use serde_json::json;
+
+    use super::*;
+    use crate::models::ModelFacts;
+
+    fn asked(name: &str, vendor: Vendor) -> Asked {
+        Asked {
+            name: name.to_owned(),
+            vendor,
+            facts: ModelFacts::built_in().find(name),
+            own_key: false,
+        }
+    }
+
+    fn request(options: ChatOptions) -> ChatRequest {
+        ChatRequest {
+            model: None,
+            messages: vec![Message::new(Role::User, "tiktoken is great!")],
+            options,
+        }
+    }
+
+    #[test]
+    fn the_most_that_a_call_costs_is_its_prompt_and_the_longest_answer() {
+        let model = asked("gpt-4o", Vendor::OpenAi);
+        let with = |options| Call::of(&request(options), &model, 100);
+        let plain = with(ChatOptions::default());
+        assert_eq!((plain.input, plain.output), (6 + 4 + AROUND, 100));
+        let limited = with(ChatOptions {
+            max_tokens: Some(7),
+            n: Some(3),
+            ..ChatOptions::default()
+        });
+        assert_eq!(limited.output, 21);
+        let mut options = ChatOptions::default();
+        options
+            .extra
+            .insert("max_completion_tokens".into(), json!(9));
+        assert_eq!(with(options).output, 9);
+        let tariff = Tariff::of(&model, None);
+        // 2.50 and 10.00 dollars a million.
+        let usd = 18.0 * 2.5e-6 + 100.0 * 10e-6;
+        assert_eq!(plain.most(&tariff).nano_usd, (usd * NANO).round() as u64);
+        assert_eq!(plain.most(&tariff).tokens, 118);
+    }
+
+    #[test]
+    fn a_cache_that_costs_more_is_reckoned_with() {
+        let model = asked("claude-sonnet-4-5", Vendor::Anthropic);
+        let call = Call {
+            input: 1_000_000,
+            output: 0,
+        };
+        // Above 200,000 tokens, or not: never less than the plain price.
+        let most = call.most(&Tariff::of(&model, None));
+        assert!(most.usd() >= 3.75, "{most:?}");
+    }
+
+    #[test]
+    fn models_without_a_price_cost_what_is_said() {
+        let model = asked("my-own", Vendor::OpenAi);
+        assert!(matches!(Tariff::of(&model, None), Tariff::Unknown));
+        let usage = Usage {
+            input_tokens: 500_000,
+            output_tokens: 500_000,
+            ..Usage::default()
+        };
+        let amount = Tariff::of(&model, Some(2.0)).amount(&usage);
+        assert_eq!(amount.nano_usd, 2_000_000_000);
+        let mock = asked("mock", Vendor::Mock);
+        assert_eq!(Tariff::of(&mock, Some(2.0)).amount(&usage).nano_usd, 0);
+    }
+}

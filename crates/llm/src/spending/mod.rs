@@ -1,0 +1,348 @@
+//! Budgets: what a call may cost at most is held before it is made, and what it did cost is counted
+//! at its end. A call that would be too much is not made.
+//!
+//! Stands above the retries: what is tried again has cost nothing, and one reservation holds for
+//! all. Who pays is the payer of the future that asks ([`quillet_core::budget::current`]); where
+//! there is none the call is a run of its own, by nobody in particular.
+
+mod call;
+mod counts;
+mod holding;
+mod told;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use quillet_core::BoxFuture;
+use quillet_core::budget::{
+    Account, Amount, BudgetLimits, Budgets, Hold, Payer, Reserved, Used, current,
+};
+use quillet_core::chat::{ChatModel, ChatRequest, ChatStream, ModelError, ModelErrorKind, Usage};
+use quillet_core::store::{Health, StoreError};
+
+pub(crate) use call::Asked;
+use call::{Call, Tariff};
+use counts::Counts;
+pub use counts::KeyCount;
+use holding::{Holding, guarded};
+
+/// How budgets are kept.
+#[derive(Clone, Debug)]
+pub struct SpendingOptions {
+    /// The limits of everybody together, and of each of their runs.
+    pub all: BudgetLimits,
+    /// The limits of keys, by their names.
+    pub keys: BTreeMap<String, BudgetLimits>,
+    /// How long a reservation is held of which nothing more is heard. Default 20 minutes.
+    pub hold: Duration,
+    /// Tokens of an answer that are held where the request does not limit them. Default 4096.
+    pub answer_tokens: u64,
+    /// US dollars per million tokens of a model whose price is not known; where `None`, a budget of
+    /// money refuses such a model.
+    pub unpriced_usd: Option<f64>,
+}
+
+impl Default for SpendingOptions {
+    fn default() -> Self {
+        SpendingOptions {
+            all: BudgetLimits::default(),
+            keys: BTreeMap::new(),
+            hold: Duration::from_secs(20 * 60),
+            answer_tokens: 4096,
+            unpriced_usd: None,
+        }
+    }
+}
+
+/// The budgets of a process, and the books that they are kept in.
+#[derive(Debug)]
+pub struct Spending {
+    options: SpendingOptions,
+    books: Arc<dyn Budgets>,
+    counts: Arc<Counts>,
+}
+
+impl Spending {
+    /// Budgets over books.
+    #[must_use]
+    pub fn new(options: SpendingOptions, books: Arc<dyn Budgets>) -> Self {
+        Spending {
+            options,
+            books,
+            counts: Arc::default(),
+        }
+    }
+
+    /// The books.
+    #[must_use]
+    pub fn books(&self) -> &dyn Budgets {
+        &*self.books
+    }
+
+    /// Whether the books are those of all replicas, where they should be; always where nothing is
+    /// limited.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.books.health()
+    }
+
+    /// Somebody with a key of this server, or without one, who begins a run.
+    #[must_use]
+    pub fn payer(&self, key: Option<&str>) -> Payer {
+        let payer = Payer::of(key.map(Into::into)).within("all", "budget", &self.options.all);
+        match key.and_then(|key| Some((key, self.options.keys.get(key)?))) {
+            Some((key, limits)) => payer.within(
+                &format!("key:{key}"),
+                &format!("server.token.{key}"),
+                limits,
+            ),
+            None => payer,
+        }
+    }
+
+    /// The budgets of days: those of everybody, then those of keys, by name.
+    #[must_use]
+    pub fn accounts(&self) -> Vec<Account> {
+        let all = ("all".to_owned(), self.options.all);
+        let keys = self.options.keys.iter();
+        let keys = keys.map(|(key, limits)| (format!("key:{key}"), *limits));
+        let limited = std::iter::once(all)
+            .chain(keys)
+            .filter(|(_, limits)| limits.day.is_set());
+        limited
+            .map(|(name, limits)| Account {
+                name: name.into(),
+                limit: limits.day,
+            })
+            .collect()
+    }
+
+    /// What accounts have seen of the day that it is, and the time until it is over.
+    ///
+    /// # Errors
+    /// The books cannot be had.
+    pub async fn used(&self, accounts: &[Account]) -> Result<(Vec<Used>, Duration), StoreError> {
+        let names: Vec<Arc<str>> = accounts.iter().map(|it| it.name.clone()).collect();
+        self.books.used(&names).await
+    }
+
+    /// What keys with budgets have spent in this process, by name.
+    #[must_use]
+    pub fn counts(&self) -> Vec<(Arc<str>, KeyCount)> {
+        self.counts.all()
+    }
+
+    fn payer_here(&self) -> Payer {
+        current().unwrap_or_else(|| self.payer(None))
+    }
+
+    /// Whether what is asked here is limited.
+    pub(crate) fn limits(&self) -> bool {
+        self.payer_here().is_limited()
+    }
+
+    /// Asks a model within the budgets of whoever pays here.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        model: &dyn ChatModel,
+        request: ChatRequest,
+        asked: &Asked,
+    ) -> Result<ChatStream, ModelError> {
+        let payer = self.payer_here();
+        if !payer.is_limited() {
+            return model.stream(request).await;
+        }
+        let mut holding = match self.hold(payer, &request, asked).await {
+            Ok(holding) => holding,
+            Err((payer, error)) => {
+                self.counts.change(&payer, |count| count.refused += 1);
+                return Err(error);
+            }
+        };
+        holding.asked = true;
+        let until = holding.deadline();
+        let answer = match &until {
+            None => model.stream(request).await,
+            Some((until, error)) => {
+                let asking = tokio::time::timeout_at(*until, model.stream(request));
+                asking.await.unwrap_or_else(|_| Err(error.clone()))
+            }
+        };
+        match answer {
+            Ok(stream) => Ok(guarded(stream, holding, until)),
+            Err(error) => {
+                // Nothing was generated, as far as anybody knows.
+                holding.asked = error.kind == ModelErrorKind::Budget;
+                holding.settle().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Holds what a call may cost.
+    async fn hold(
+        self: &Arc<Self>,
+        payer: Payer,
+        request: &ChatRequest,
+        asked: &Asked,
+    ) -> Result<Holding, (Payer, ModelError)> {
+        let tariff = match Tariff::of(asked, self.options.unpriced_usd) {
+            Tariff::Unknown if payer.counts_money() => {
+                let error = told::unpriced(request.model.as_deref().unwrap_or(&asked.name));
+                return Err((payer, error));
+            }
+            tariff => tariff,
+        };
+        let call = Call::of(request, asked, self.options.answer_tokens);
+        let most = call.most(&tariff);
+        let run = match payer.hold(most) {
+            Ok(run) => run,
+            Err(over) => return Err((payer, told::over_run(&over, most))),
+        };
+        // A key that the request brings is not paid here.
+        let accounts = if asked.own_key { &[] } else { payer.accounts() };
+        let mut held = None;
+        if !accounts.is_empty() {
+            let reserved = self
+                .books
+                .reserve(&new_id(), accounts, most, self.options.hold)
+                .await;
+            match reserved {
+                Ok(Reserved::Held { hold, .. }) => held = Some(hold),
+                Ok(Reserved::Over {
+                    account,
+                    unit,
+                    used,
+                    left,
+                }) => {
+                    let error = told::over_day(accounts.get(account), (unit, used), most, left);
+                    return Err((payer, error));
+                }
+                Err(error) => return Err((payer, told::away(&error))),
+            }
+        }
+        Ok(Holding::new(
+            (self.books.clone(), self.counts.clone()),
+            payer,
+            (held, run),
+            tariff,
+            call.input,
+        ))
+    }
+}
+
+/// What is asked by a provider's batch API, where many calls are held as one.
+impl Spending {
+    /// What one call may cost at most, at a part of the price.
+    pub(crate) fn most_of(
+        &self,
+        payer: &Payer,
+        request: &ChatRequest,
+        asked: &Asked,
+        part: f64,
+    ) -> Result<Amount, ModelError> {
+        match Tariff::of(asked, self.options.unpriced_usd) {
+            Tariff::Unknown if payer.counts_money() => Err(told::unpriced(&asked.name)),
+            tariff => {
+                let call = Call::of(request, asked, self.options.answer_tokens);
+                Ok(reduced(call.most(&tariff), part))
+            }
+        }
+    }
+
+    /// What a call did cost, at a part of the price.
+    pub(crate) fn cost_of(&self, asked: &Asked, usage: &Usage, part: f64) -> Amount {
+        let tariff = Tariff::of(asked, self.options.unpriced_usd);
+        reduced(tariff.amount(usage), part)
+    }
+
+    /// Holds an amount in the budgets of days of whoever pays, for a time; nothing where none limits
+    /// them.
+    ///
+    /// # Errors
+    /// One of them has too little left, or the books cannot be had.
+    pub async fn hold_batch(
+        &self,
+        payer: &Payer,
+        most: Amount,
+        time: Duration,
+    ) -> Result<Option<Hold>, ModelError> {
+        let accounts = payer.accounts();
+        if accounts.is_empty() {
+            return Ok(None);
+        }
+        let reserved = self.books.reserve(&new_id(), accounts, most, time).await;
+        let error = match reserved {
+            Ok(Reserved::Held { hold, .. }) => return Ok(Some(hold)),
+            Ok(Reserved::Over {
+                account,
+                unit,
+                used,
+                left,
+            }) => told::over_day(accounts.get(account), (unit, used), most, left),
+            Err(error) => told::away(&error),
+        };
+        self.counts.change(payer, |count| count.refused += 1);
+        Err(error)
+    }
+
+    /// Counts what was spent of what was held.
+    pub async fn settle_batch(&self, payer: &Payer, hold: &Hold, spent: Amount) {
+        self.counts.change(payer, |count| count.spent += spent);
+        if let Err(error) = self.books.settle(hold, spent).await {
+            tracing::warn!(target: "quillet::budgets", %error, "what a batch cost was not written down");
+        }
+    }
+}
+
+/// The same tokens at a part of the price.
+fn reduced(amount: Amount, part: f64) -> Amount {
+    Amount {
+        nano_usd: (amount.nano_usd as f64 * part).ceil() as u64,
+        ..amount
+    }
+}
+
+/// An id of a reservation that no other has.
+fn new_id() -> String {
+    static PROCESS: LazyLock<String> = LazyLock::new(|| {
+        use std::hash::{BuildHasher, RandomState};
+        let random = || RandomState::new().hash_one(std::process::id());
+        format!("{:016x}{:016x}", random(), random())
+    });
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{count:x}", *PROCESS)
+}
+
+/// A model within budgets.
+pub(crate) struct Budgeted {
+    pub(crate) model: Arc<dyn ChatModel>,
+    pub(crate) spending: Arc<Spending>,
+    pub(crate) asked: Asked,
+}
+
+impl fmt::Debug for Budgeted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Budgeted")
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ChatModel for Budgeted {
+    fn describe(&self) -> String {
+        self.model.describe()
+    }
+
+    fn is_configured(&self) -> bool {
+        self.model.is_configured()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ModelError>> {
+        Box::pin(self.spending.ask(&*self.model, request, &self.asked))
+    }
+}

@@ -1,0 +1,175 @@
+//! What was handed over to providers, written down so that another process goes on with it: a file
+//! of lines beside the batch's own. Before rows are handed over it says so, with a mark by which
+//! they are found again at the provider.
+
+use std::collections::BTreeSet;
+
+use quillet_core::batch::{BatchOrder, Batches, Piece};
+use quillet_core::budget::Hold;
+use quillet_core::store::StoreError;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of the file that are read at once.
+const READ: usize = 1 << 20;
+
+/// A line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+enum Noted {
+    /// Rows are about to be handed over.
+    Intended(Job),
+    /// The provider has them, under this id.
+    Taken { mark: String, id: String },
+    /// They were not handed over after all.
+    Void { mark: String },
+    /// All of them have results.
+    Done { mark: String },
+    /// Every row of the input is in one of these, or has a result.
+    Collected,
+}
+
+/// Rows that are handed over together.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Job {
+    /// A text that no other job has.
+    pub(super) mark: String,
+    /// The wire and the model.
+    pub(super) group: String,
+    /// Numbers of the rows.
+    pub(super) rows: Vec<u64>,
+    /// What is held for them in the budgets of a day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hold: Option<Hold>,
+    /// The provider's id, once it is known.
+    #[serde(skip)]
+    pub(super) id: Option<String>,
+}
+
+impl Job {
+    /// The id of a row, which tells that it is of this job.
+    pub(super) fn row_id(&self, row: u64) -> String {
+        row_id(&self.mark, row)
+    }
+
+    /// The number of the row of an id, if it is of this job.
+    pub(super) fn row_of(&self, id: &str) -> Option<u64> {
+        let row = id.rsplit_once('-')?.1.parse().ok()?;
+        (self.row_id(row) == id).then_some(row)
+    }
+}
+
+pub(super) fn row_id(mark: &str, row: u64) -> String {
+    format!("{mark}-{row}")
+}
+
+/// The jobs of a batch.
+#[derive(Debug)]
+pub(super) struct Jobs<'a> {
+    store: &'a dyn Batches,
+    file: String,
+    expires: u64,
+    next: u64,
+    /// Those that are not done.
+    pub(super) open: Vec<Job>,
+    /// Rows of jobs that are not void.
+    handed: BTreeSet<u64>,
+    /// Whether every row was looked at.
+    pub(super) collected: bool,
+}
+
+impl<'a> Jobs<'a> {
+    /// Those that are written down.
+    pub(super) async fn read(
+        store: &'a dyn Batches,
+        order: &BatchOrder,
+    ) -> Result<Self, StoreError> {
+        let mut jobs = Jobs {
+            store,
+            file: order.jobs(),
+            expires: order.expires + order.keep,
+            next: 1,
+            open: Vec::new(),
+            handed: BTreeSet::new(),
+            collected: false,
+        };
+        let mut from = Some(1);
+        while let Some(number) = from {
+            let page = store.pieces(&jobs.file, number, READ).await?;
+            from = page.next;
+            for piece in page.pieces {
+                jobs.next = piece.number + 1;
+                if let Ok(noted) = serde_json::from_slice(&piece.bytes) {
+                    jobs.learn(noted);
+                }
+            }
+        }
+        Ok(jobs)
+    }
+
+    fn learn(&mut self, noted: Noted) {
+        match noted {
+            Noted::Intended(job) => {
+                self.handed.extend(&job.rows);
+                self.open.push(job);
+            }
+            Noted::Taken { mark, id } => {
+                if let Some(job) = self.open.iter_mut().find(|job| job.mark == mark) {
+                    job.id = Some(id);
+                }
+            }
+            Noted::Void { mark } => {
+                for job in self.open.extract_if(.., |job| job.mark == mark) {
+                    for row in &job.rows {
+                        self.handed.remove(row);
+                    }
+                }
+                self.collected = false;
+            }
+            Noted::Done { mark } => self.open.retain(|job| job.mark != mark),
+            Noted::Collected => self.collected = true,
+        }
+    }
+
+    async fn note(&mut self, noted: Noted) -> Result<(), StoreError> {
+        let mut bytes = serde_json::to_vec(&noted).unwrap_or_default();
+        bytes.push(b'\n');
+        let piece = Piece {
+            number: self.next,
+            bytes,
+        };
+        self.store
+            .add_pieces(&self.file, &[piece], self.expires)
+            .await?;
+        self.next += 1;
+        self.learn(noted);
+        Ok(())
+    }
+
+    /// Whether a row was handed over.
+    pub(super) fn has(&self, row: u64) -> bool {
+        self.handed.contains(&row)
+    }
+
+    pub(super) async fn intended(&mut self, job: Job) -> Result<(), StoreError> {
+        self.note(Noted::Intended(job)).await
+    }
+
+    pub(super) async fn taken(&mut self, mark: &str, id: &str) -> Result<(), StoreError> {
+        let (mark, id) = (mark.to_owned(), id.to_owned());
+        self.note(Noted::Taken { mark, id }).await
+    }
+
+    pub(super) async fn void(&mut self, mark: &str) -> Result<(), StoreError> {
+        let mark = mark.to_owned();
+        self.note(Noted::Void { mark }).await
+    }
+
+    pub(super) async fn done(&mut self, mark: &str) -> Result<(), StoreError> {
+        let mark = mark.to_owned();
+        self.note(Noted::Done { mark }).await
+    }
+
+    pub(super) async fn all_collected(&mut self) -> Result<(), StoreError> {
+        self.note(Noted::Collected).await
+    }
+}

@@ -1,0 +1,510 @@
+//! The rows of a batch through the batch API of their model's provider: rendered as ever, handed
+//! over in portions, and written down as the results come.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quillet_core::ErrorCode;
+use quillet_core::batch::{BatchOptions, Batches, Report, RowResult, Unit, lines};
+use quillet_core::budget::Amount;
+use quillet_core::chat::{ModelError, ModelErrorKind};
+use quillet_core::store::{StoreError, StoreErrorKind};
+use quillet_llm::batches::{JobState, ProviderBatches, RowOutcome, pauses};
+use quillet_llm::models::Models;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::hand::Hand;
+use super::jobs::{Job, Jobs, row_id};
+use super::line;
+use super::order::{new_tag, seconds};
+use super::rows::{Row, Worked, row};
+use super::stand_in::{Collector, Known};
+use crate::app::App;
+
+/// Bytes of the input that are read at once.
+const READ: usize = 1 << 20;
+/// Results that are written down at once.
+const WRITTEN: usize = 64;
+/// Bytes of a portion: less than any provider's bound, since it is held in memory.
+const PORTION: usize = 64 << 20;
+/// How long is waited for results of a batch that was cancelled, since its time is over.
+const LAST: Duration = Duration::from_secs(60);
+/// How long somebody who cancels a batch waits for a provider.
+const CANCEL: Duration = Duration::from_secs(10);
+
+/// Works on a batch as a whole: it has one unit.
+pub(super) struct Handing<'a> {
+    pub(super) app: &'a App,
+    pub(super) store: &'a dyn Batches,
+    pub(super) options: &'a BatchOptions,
+    pub(super) hand: &'a Hand,
+    /// Closed when nothing more is to be begun.
+    pub(super) places: &'a Arc<Semaphore>,
+    pub(super) unit: Unit,
+}
+
+/// Rows that are to be handed over together.
+struct Portion {
+    api: ProviderBatches,
+    mark: String,
+    numbers: Vec<u64>,
+    rows: Vec<Vec<u8>>,
+    bytes: usize,
+    most: Amount,
+}
+
+/// What there is to go on with.
+enum Next {
+    Go,
+    /// Somebody else is to go on.
+    Partly,
+    /// The batch takes nothing more.
+    Ended,
+}
+
+impl Handing<'_> {
+    pub(super) async fn work(&self) -> Result<Worked, StoreError> {
+        let Some(models) = self.app.models.clone() else {
+            let message = "this server has no models that could be asked by their batch APIs";
+            return Err(StoreError::new(StoreErrorKind::Configuration, message));
+        };
+        let mut jobs = Jobs::read(self.store, &self.hand.order).await?;
+        loop {
+            self.find_lost(&models, &mut jobs).await?;
+            if !jobs.collected {
+                match self.collect(&models, &mut jobs).await? {
+                    Next::Go => jobs.all_collected().await?,
+                    Next::Partly => return Ok(Worked::Partly),
+                    Next::Ended => return Ok(Worked::Ended),
+                }
+            }
+            match self.fetch(&models, &mut jobs).await? {
+                Next::Go if jobs.collected && jobs.open.is_empty() => break,
+                Next::Go => {}
+                Next::Partly => return Ok(Worked::Partly),
+                Next::Ended => return Ok(Worked::Ended),
+            }
+        }
+        let report = Report {
+            unit: self.unit.number,
+            done: true,
+            ..Report::default()
+        };
+        self.store
+            .report(&self.hand.order.id, &report, seconds())
+            .await?;
+        Ok(Worked::Whole)
+    }
+
+    /// Rows of which nobody knows whether the provider has them are looked for there; those that it
+    /// has not are handed over anew.
+    async fn find_lost(&self, models: &Models, jobs: &mut Jobs<'_>) -> Result<(), StoreError> {
+        let lost: Vec<Job> = jobs
+            .open
+            .iter()
+            .filter(|job| job.id.is_none())
+            .cloned()
+            .collect();
+        for job in lost {
+            let found = match ProviderBatches::by_name(models, &job.group) {
+                Ok(api) => self.found(&api, &job).await,
+                Err(_) => None,
+            };
+            match found {
+                Some(id) => jobs.taken(&job.mark, &id).await?,
+                None => {
+                    self.settle(&job, Amount::default()).await;
+                    jobs.void(&job.mark).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The provider's id of rows that were handed over, perhaps. A provider that does not answer is
+    /// waited for.
+    async fn found(&self, api: &ProviderBatches, job: &Job) -> Option<String> {
+        for pause in pauses() {
+            match api.find(&job.mark, job.rows.len()).await {
+                Ok(found) => return found,
+                Err(error) if error.kind.retryable() && !self.hand.is_expiring() => {
+                    tracing::debug!(batch = self.hand.order.id, %error, "a provider is waited for");
+                    self.wait(pause).await?;
+                }
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// Hands over every row that has no result and was not handed over.
+    async fn collect(&self, models: &Models, jobs: &mut Jobs<'_>) -> Result<Next, StoreError> {
+        let order = &self.hand.order;
+        let answered = self.store.answered(&order.id, (0, u64::MAX >> 1)).await?;
+        let mut portions: BTreeMap<String, Portion> = BTreeMap::new();
+        let mut refused: BTreeMap<u64, RowOutcome> = BTreeMap::new();
+        let mut results = Vec::new();
+        let mut from = Some(1);
+        while let Some(number) = from {
+            let page = self.store.pieces(&order.input, number, READ).await?;
+            from = page.next;
+            for row in page.pieces.iter().flat_map(lines).filter_map(row) {
+                if jobs.has(row.number) || answered.contains(&row.number) {
+                    continue;
+                }
+                if self.places.is_closed() {
+                    return Ok(Next::Partly);
+                }
+                let collector = Arc::new(Collector::default());
+                let answer = self
+                    .hand
+                    .door
+                    .ask_of(row.body.get(), Some(collector.clone()));
+                let answer = answer.await;
+                let Some(request) = collector.take() else {
+                    results.push(self.answered(&row, answer));
+                    if results.len() >= WRITTEN && !self.write(&mut results).await? {
+                        return Ok(Next::Ended);
+                    }
+                    continue;
+                };
+                let named = ProviderBatches::of(models, &request).and_then(|(api, body)| {
+                    let most = api.most(models, &self.hand.door.payer(), &request)?;
+                    Ok((api, body, most))
+                });
+                let (api, body, most) = match named {
+                    Ok(named) => named,
+                    Err(error) => {
+                        refused.insert(row.number, RowOutcome::Failed(error));
+                        continue;
+                    }
+                };
+                let name = api.name();
+                let portion = portions
+                    .entry(name.clone())
+                    .or_insert_with(|| Portion::new(api));
+                let bytes = portion.api.row(&row_id(&portion.mark, row.number), &body);
+                if !portion.takes(&bytes)
+                    && let Some(full) = portions.remove(&name)
+                {
+                    let again = ProviderBatches::by_name(models, &name);
+                    self.submit(models, jobs, full).await?;
+                    match again {
+                        Ok(api) => portions.insert(name.clone(), Portion::new(api)),
+                        Err(_) => continue,
+                    };
+                }
+                if let Some(portion) = portions.get_mut(&name) {
+                    portion.add(row.number, &body, most);
+                }
+            }
+        }
+        for (_, portion) in portions {
+            self.submit(models, jobs, portion).await?;
+        }
+        if !self.write(&mut results).await? || !self.answer(refused).await? {
+            return Ok(Next::Ended);
+        }
+        Ok(Next::Go)
+    }
+
+    /// Hands a portion over. If the provider refuses it, its rows get the refusal.
+    async fn submit(
+        &self,
+        models: &Models,
+        jobs: &mut Jobs<'_>,
+        portion: Portion,
+    ) -> Result<(), StoreError> {
+        if portion.rows.is_empty() {
+            return Ok(());
+        }
+        let time = self.hand.order.expires.saturating_sub(seconds()) + 3600;
+        let payer = self.hand.door.payer();
+        let held = match models.spending() {
+            Some(spending) => {
+                let time = Duration::from_secs(time);
+                spending.hold_batch(&payer, portion.most, time).await
+            }
+            None => Ok(None),
+        };
+        let job = Job {
+            mark: portion.mark.clone(),
+            group: portion.api.name(),
+            rows: portion.numbers.clone(),
+            hold: held.as_ref().ok().cloned().flatten(),
+            id: None,
+        };
+        jobs.intended(job.clone()).await?;
+        if let Err(error) = held {
+            return self.fail(jobs, &job, error).await;
+        }
+        let mut asked = 0;
+        for pause in pauses() {
+            let error = match portion.api.submit(&job.mark, &portion.rows).await {
+                Ok(id) => return jobs.taken(&job.mark, &id).await,
+                Err(error) => error,
+            };
+            asked += 1;
+            if !error.kind.retryable() || asked > self.options.retries {
+                return self.fail(jobs, &job, error).await;
+            }
+            let wait = error.retry_after.unwrap_or(pause);
+            if self.wait(wait).await.is_none() {
+                return Ok(());
+            }
+            // It may have them all the same.
+            if let Ok(Some(id)) = portion.api.find(&job.mark, job.rows.len()).await {
+                return jobs.taken(&job.mark, &id).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives all rows of a job an error.
+    async fn fail(
+        &self,
+        jobs: &mut Jobs<'_>,
+        job: &Job,
+        error: ModelError,
+    ) -> Result<(), StoreError> {
+        let rows = job.rows.iter();
+        let all = rows.map(|row| (*row, RowOutcome::Failed(error.clone())));
+        self.answer(all.collect()).await?;
+        self.settle(job, Amount::default()).await;
+        jobs.done(&job.mark).await
+    }
+
+    /// Waits for the providers, and writes down what rows came to.
+    async fn fetch(&self, models: &Models, jobs: &mut Jobs<'_>) -> Result<Next, StoreError> {
+        let mut cancelled: Option<Instant> = None;
+        for pause in pauses() {
+            for job in jobs.open.clone() {
+                let Some(id) = job.id.clone() else {
+                    return Ok(Next::Go);
+                };
+                let api = match ProviderBatches::by_name(models, &job.group) {
+                    Ok(api) => api,
+                    Err(error) => {
+                        self.fail(jobs, &job, error).await?;
+                        continue;
+                    }
+                };
+                if self.hand.is_expiring() && cancelled.is_none() {
+                    // What was answered by then is there when it has ended.
+                    let _ = api.cancel(&id).await;
+                }
+                let is_late = cancelled.is_some_and(|at| at.elapsed() > LAST);
+                match api.state(&id).await {
+                    Ok(JobState::Ended) => match api.results(&id).await {
+                        Ok(results) => {
+                            if !self.take(models, jobs, &job, &api, results).await? {
+                                return Ok(Next::Ended);
+                            }
+                        }
+                        Err(error) if error.kind.retryable() => {}
+                        Err(error) => self.fail(jobs, &job, error).await?,
+                    },
+                    Ok(JobState::Failed(why)) => {
+                        let message = format!("the provider did not take the batch: {why}");
+                        let error = ModelError::new(ModelErrorKind::Refused, message);
+                        self.fail(jobs, &job, error).await?;
+                    }
+                    Ok(JobState::Working) if is_late => {
+                        self.take(models, jobs, &job, &api, Vec::new()).await?;
+                    }
+                    Ok(JobState::Working) => {}
+                    Err(error) if error.kind.retryable() && !is_late => {
+                        tracing::debug!(batch = self.hand.order.id, %error, "a provider is waited for");
+                    }
+                    Err(error) => self.fail(jobs, &job, error).await?,
+                }
+            }
+            if self.hand.is_expiring() {
+                cancelled.get_or_insert_with(Instant::now);
+            }
+            if jobs.open.is_empty() || !jobs.collected {
+                return Ok(Next::Go);
+            }
+            if self.wait(pause).await.is_none() {
+                return Ok(Next::Partly);
+            }
+        }
+        Ok(Next::Partly)
+    }
+
+    /// Writes down what the rows of a job came to; `false` if the batch takes nothing more. Rows
+    /// that the provider says nothing of were not asked.
+    async fn take(
+        &self,
+        models: &Models,
+        jobs: &mut Jobs<'_>,
+        job: &Job,
+        api: &ProviderBatches,
+        results: Vec<(String, RowOutcome)>,
+    ) -> Result<bool, StoreError> {
+        let is_other =
+            !results.is_empty() && results.iter().all(|(id, _)| job.row_of(id).is_none());
+        if is_other {
+            // What was taken for these rows was somebody else's: they were never handed over.
+            self.settle(job, Amount::default()).await;
+            jobs.void(&job.mark).await?;
+            return Ok(true);
+        }
+        let mut outcomes: BTreeMap<u64, RowOutcome> = BTreeMap::new();
+        let mut spent = Amount::default();
+        for (id, outcome) in results {
+            let Some(row) = job.row_of(&id) else { continue };
+            if let RowOutcome::Answered(events) = &outcome {
+                spent += api.cost(models, events);
+            }
+            outcomes.insert(row, outcome);
+        }
+        for row in &job.rows {
+            outcomes.entry(*row).or_insert(RowOutcome::Unasked);
+        }
+        if !self.answer(outcomes).await? {
+            return Ok(false);
+        }
+        self.settle(job, spent).await;
+        jobs.done(&job.mark).await?;
+        Ok(true)
+    }
+
+    async fn settle(&self, job: &Job, spent: Amount) {
+        if let (Some(spending), Some(hold)) = (&self.app.spending, &job.hold) {
+            let payer = self.hand.door.payer();
+            spending.settle_batch(&payer, hold, spent).await;
+        }
+    }
+
+    /// Writes down what rows came to, each in the words of its route; `false` if the batch takes
+    /// nothing more.
+    async fn answer(&self, mut outcomes: BTreeMap<u64, RowOutcome>) -> Result<bool, StoreError> {
+        let order = &self.hand.order;
+        let mut results = Vec::new();
+        let mut from = (!outcomes.is_empty()).then_some(1);
+        while let Some(number) = from {
+            let page = self.store.pieces(&order.input, number, READ).await?;
+            from = page.next;
+            for row in page.pieces.iter().flat_map(lines).filter_map(row) {
+                let Some(outcome) = outcomes.remove(&row.number) else {
+                    continue;
+                };
+                let known = match outcome {
+                    RowOutcome::Answered(events) => Ok(events),
+                    RowOutcome::Failed(error) => Err(error),
+                    RowOutcome::Unasked => {
+                        results.push(self.unasked(&row));
+                        continue;
+                    }
+                };
+                let known = Arc::new(Known::new(known));
+                let answer = self.hand.door.ask_of(row.body.get(), Some(known)).await;
+                results.push(self.answered(&row, answer));
+                if results.len() >= WRITTEN && !self.write(&mut results).await? {
+                    return Ok(false);
+                }
+            }
+        }
+        self.write(&mut results).await
+    }
+
+    fn answered(&self, row: &Row, answer: super::door::Answer) -> RowResult {
+        let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
+        RowResult {
+            row: row.number,
+            failed: !(200..300).contains(&answer.status),
+            line: line::answered(of, (answer.status, &answer.request_id), answer.body),
+        }
+    }
+
+    fn unasked(&self, row: &Row) -> RowResult {
+        let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
+        let message = "the time of the batch was over before the provider answered this request";
+        RowResult {
+            row: row.number,
+            failed: true,
+            line: line::unasked(of, ErrorCode::BatchExpired, message),
+        }
+    }
+
+    async fn write(&self, results: &mut Vec<RowResult>) -> Result<bool, StoreError> {
+        if results.is_empty() {
+            return Ok(true);
+        }
+        let report = Report {
+            unit: self.unit.number,
+            results: std::mem::take(results),
+            ..Report::default()
+        };
+        let status = self
+            .store
+            .report(&self.hand.order.id, &report, seconds())
+            .await?;
+        Ok(status.is_some_and(|status| status.takes_results()))
+    }
+
+    /// Waits; nothing if no more is to be begun.
+    async fn wait(&self, time: Duration) -> Option<()> {
+        let until = Instant::now() + time;
+        let was_expiring = self.hand.is_expiring();
+        while Instant::now() < until {
+            if self.places.is_closed() {
+                return None;
+            }
+            if self.hand.is_expiring() != was_expiring {
+                break;
+            }
+            sleep(Duration::from_millis(100).min(until - Instant::now())).await;
+        }
+        Some(())
+    }
+}
+
+impl Portion {
+    fn new(api: ProviderBatches) -> Self {
+        Portion {
+            api,
+            mark: new_tag(),
+            numbers: Vec::new(),
+            rows: Vec::new(),
+            bytes: 0,
+            most: Amount::default(),
+        }
+    }
+
+    /// Whether there is room for one more row.
+    fn takes(&self, row: &[u8]) -> bool {
+        let (rows, bytes) = self.api.limits();
+        self.rows.is_empty()
+            || self.rows.len() < rows && self.bytes + row.len() < bytes.min(PORTION)
+    }
+
+    fn add(&mut self, number: u64, body: &serde_json::Value, most: Amount) {
+        let row = self.api.row(&row_id(&self.mark, number), body);
+        self.bytes += row.len() + 1;
+        self.rows.push(row);
+        self.numbers.push(number);
+        self.most += most;
+    }
+}
+
+/// Ends what providers have of a batch that is to end.
+pub(super) async fn cancel(app: &App, jobs: &Jobs<'_>) {
+    let Some(models) = &app.models else { return };
+    for job in &jobs.open {
+        let api = ProviderBatches::by_name(models, &job.group);
+        let (Ok(api), Some(id)) = (api, &job.id) else {
+            continue;
+        };
+        match timeout(CANCEL, api.cancel(id)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(job = id, %error, "a provider's batch was not cancelled")
+            }
+            Err(_) => tracing::warn!(job = id, "a provider's batch was not cancelled in time"),
+        }
+    }
+}

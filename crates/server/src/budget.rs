@@ -1,0 +1,135 @@
+//! Who pays for a request: its key, within what the header `X-Quillet-Budget` allows.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Response};
+use hyper::body::{Frame, SizeHint};
+use quillet_core::ErrorCode;
+use quillet_core::budget::{self, BudgetLimits, Payer};
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::error::{ApiError, problem};
+use crate::rate::Client;
+
+/// What a request may spend at most: `usd=0.05, tokens=2000, s=30`, or some of these.
+pub(crate) const HEADER: &str = "x-quillet-budget";
+
+impl App {
+    /// Who pays for what a client asks; `None` where nothing is limited.
+    ///
+    /// # Errors
+    /// The header cannot be read.
+    pub(crate) fn payer(
+        &self,
+        client: Client,
+        headers: &HeaderMap,
+    ) -> Result<Option<Payer>, ApiError> {
+        let payer = self.payer_of(client);
+        let payer = match headers.get(HEADER) {
+            None => payer,
+            Some(value) => {
+                let text = value.to_str().unwrap_or_default();
+                payer.asking(&read(text)?)
+            }
+        };
+        Ok(Some(payer).filter(Payer::is_limited))
+    }
+
+    /// The same for one who sends no headers.
+    pub(crate) fn payer_of(&self, client: Client) -> Payer {
+        let key = match client.caller() {
+            Caller::Token(_) => Some(&*self.auth.known(client).0),
+            Caller::Anyone => None,
+        };
+        let spending = self.spending.as_ref();
+        spending.map_or_else(|| Payer::of(key.map(Into::into)), |it| it.payer(key))
+    }
+}
+
+fn read(text: &str) -> Result<BudgetLimits, ApiError> {
+    let wrong = |why: String| {
+        problem(ErrorCode::InvalidValue, format!("X-Quillet-Budget: {why}"))
+            .hint("write what the request may spend: X-Quillet-Budget: usd=0.05, tokens=2000, s=30")
+    };
+    let mut limits = BudgetLimits::default();
+    for part in text.split(',') {
+        let (name, number) = part.split_once('=').unwrap_or((part, ""));
+        let name = name.trim();
+        if !["usd", "tokens", "s"].contains(&name) {
+            return Err(wrong(format!("{name:?} is none of usd, tokens and s")));
+        }
+        let number: f64 = number
+            .trim()
+            .parse()
+            .map_err(|_| wrong(format!("{name} must be a number, not {:?}", number.trim())))?;
+        let set = limits.set(&format!("run_{name}"), number);
+        set.map_err(|error| wrong(error.to_string()))?;
+    }
+    Ok(limits)
+}
+
+/// The answer, whose body is made while the same one pays.
+pub(crate) fn paid(payer: Payer, response: Response<Body>) -> Response<Body> {
+    response.map(|body| Body::new(PaidBody { payer, body }))
+}
+
+struct PaidBody {
+    payer: Payer,
+    body: Body,
+}
+
+impl hyper::body::Body for PaidBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let payer = self.payer.clone();
+        budget::with(Some(payer), || Pin::new(&mut self.body).poll_frame(context))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_header_has_one_two_or_three_limits() {
+        let limits = read("usd=0.05, tokens=2000,s=1.5").unwrap();
+        assert_eq!(limits.run.nano_usd, Some(50_000_000));
+        assert_eq!(limits.run.tokens, Some(2000));
+        assert_eq!(limits.run_time, Some(Duration::from_millis(1500)));
+        assert_eq!(read("tokens=1").unwrap().run.tokens, Some(1));
+        for (wrong, named) in [
+            ("", "\"\""),
+            ("eur=1", "eur"),
+            ("usd", "usd"),
+            ("usd=x", "\"x\""),
+            ("usd=-1", "run_usd"),
+            ("tokens=1.5", "run_tokens"),
+            ("usd=1;s=1", "1;s=1"),
+        ] {
+            let error = read(wrong).unwrap_err();
+            assert!(
+                error.message().contains(named),
+                "{wrong}: {}",
+                error.message()
+            );
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Books of one process.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use quillet_core::budget::{Account, Amount, Budgets, Hold, Ledger, Reserved, Used};
+use quillet_core::store::StoreError;
+use quillet_core::{BoxFuture, clock};
+
+/// Books in memory.
+pub struct MemoryBudgets {
+    ledger: Mutex<Ledger>,
+    clock: fn() -> u64,
+}
+
+impl Default for MemoryBudgets {
+    fn default() -> Self {
+        MemoryBudgets::new()
+    }
+}
+
+impl fmt::Debug for MemoryBudgets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MemoryBudgets")
+    }
+}
+
+impl MemoryBudgets {
+    /// Books in which nothing was spent.
+    #[must_use]
+    pub fn new() -> Self {
+        MemoryBudgets::at(clock::millis)
+    }
+
+    /// The same by another clock, which tells milliseconds since 1970.
+    #[must_use]
+    pub fn at(clock: fn() -> u64) -> Self {
+        MemoryBudgets {
+            ledger: Mutex::default(),
+            clock,
+        }
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes over what others say that accounts have seen.
+    pub(super) fn learn(&self, hold: &Hold, seen: &[Used]) {
+        self.ledger().learn(hold, seen, (self.clock)());
+    }
+}
+
+impl Budgets for MemoryBudgets {
+    fn describe(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn reserve<'a>(
+        &'a self,
+        id: &'a str,
+        accounts: &'a [Account],
+        amount: Amount,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<Reserved, StoreError>> {
+        async move {
+            let now = (self.clock)();
+            Ok(self.ledger().reserve(id, accounts, amount, time, now))
+        }
+        .boxed()
+    }
+
+    fn settle<'a>(
+        &'a self,
+        hold: &'a Hold,
+        spent: Amount,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move {
+            self.ledger().settle(hold, spent, (self.clock)());
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn used<'a>(
+        &'a self,
+        accounts: &'a [Arc<str>],
+    ) -> BoxFuture<'a, Result<(Vec<Used>, Duration), StoreError>> {
+        async move { Ok(self.ledger().used(accounts, (self.clock)())) }.boxed()
+    }
+}

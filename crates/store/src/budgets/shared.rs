@@ -1,0 +1,148 @@
+//! Books of many processes, and those of this one while the others cannot be had.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use quillet_core::BoxFuture;
+use quillet_core::budget::{Account, Amount, Budgets, Hold, Reserved, Used};
+use quillet_core::store::{Health, StoreError};
+
+use super::MemoryBudgets;
+
+/// Keeps the shared books; while they do not answer, its own, which begin with what the shared ones
+/// said last. What was spent until they answer again is written into them then.
+#[derive(Debug)]
+pub(crate) struct SharedBudgets<B> {
+    shared: B,
+    own: MemoryBudgets,
+    alone: AtomicBool,
+    /// What the shared books lack, by day and accounts.
+    owed: Mutex<HashMap<(u64, Arc<[Arc<str>]>), Amount>>,
+}
+
+impl<B: Budgets> SharedBudgets<B> {
+    pub(crate) fn new(shared: B) -> Self {
+        SharedBudgets {
+            shared,
+            own: MemoryBudgets::new(),
+            alone: AtomicBool::new(false),
+            owed: Mutex::default(),
+        }
+    }
+
+    /// What was answered; `None` if nothing was. Says so when that changes, and then writes down
+    /// what is owed.
+    async fn heard<T>(&self, answer: Result<T, StoreError>) -> Option<T> {
+        let was_alone = self.alone.swap(answer.is_err(), Ordering::Relaxed);
+        match answer {
+            Ok(answer) => {
+                if was_alone {
+                    tracing::info!(target: "quillet::budgets", "the budgets are those of all replicas again");
+                    self.pay().await;
+                }
+                Some(answer)
+            }
+            Err(error) => {
+                if !was_alone {
+                    tracing::warn!(
+                        target: "quillet::budgets",
+                        "{error}; until it answers, this process keeps the budgets by itself (budget.alone)"
+                    );
+                }
+                None
+            }
+        }
+    }
+
+    fn owe(&self, hold: &Hold, spent: Amount) {
+        let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
+        // What is of a day that is over counts nowhere.
+        owed.retain(|(day, _), _| *day >= hold.day);
+        *owed.entry((hold.day, hold.accounts.clone())).or_default() += spent;
+    }
+
+    async fn pay(&self) {
+        let owed = std::mem::take(&mut *self.owed.lock().unwrap_or_else(PoisonError::into_inner));
+        for ((day, accounts), spent) in owed {
+            let hold = Hold {
+                id: "owed".into(),
+                day,
+                accounts,
+                amount: Amount::default(),
+            };
+            if self.shared.settle(&hold, spent).await.is_err() {
+                self.owe(&hold, spent);
+                self.alone.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl<B: Budgets> Budgets for SharedBudgets<B> {
+    fn describe(&self) -> String {
+        self.shared.describe()
+    }
+
+    fn reserve<'a>(
+        &'a self,
+        id: &'a str,
+        accounts: &'a [Account],
+        amount: Amount,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<Reserved, StoreError>> {
+        async move {
+            let reserved = self.shared.reserve(id, accounts, amount, time).await;
+            match self.heard(reserved).await {
+                Some(reserved) => {
+                    if let Reserved::Held { hold, seen } = &reserved {
+                        self.own.learn(hold, seen);
+                    }
+                    Ok(reserved)
+                }
+                None => self.own.reserve(id, accounts, amount, time).await,
+            }
+        }
+        .boxed()
+    }
+
+    fn settle<'a>(
+        &'a self,
+        hold: &'a Hold,
+        spent: Amount,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move {
+            let settled = self.shared.settle(hold, spent).await;
+            match self.heard(settled).await {
+                Some(()) => {}
+                None => self.owe(hold, spent),
+            }
+            self.own.settle(hold, spent).await
+        }
+        .boxed()
+    }
+
+    fn used<'a>(
+        &'a self,
+        accounts: &'a [Arc<str>],
+    ) -> BoxFuture<'a, Result<(Vec<Used>, Duration), StoreError>> {
+        async move {
+            let used = self.shared.used(accounts).await;
+            match self.heard(used).await {
+                Some(used) => Ok(used),
+                None => self.own.used(accounts).await,
+            }
+        }
+        .boxed()
+    }
+
+    fn health(&self) -> Health {
+        if self.alone.load(Ordering::Relaxed) {
+            let reason = format!("{} does not answer", self.shared.describe());
+            return Health::Away { reason };
+        }
+        Health::Ready
+    }
+}

@@ -1,0 +1,239 @@
+//! Books in Redis, which all replicas keep.
+//!
+//! `<prefix>budgets:{day}` is a hash: `day`, in days since 1970, and for each account `<account>:t`
+//! and `<account>:u`, the tokens and the billionths of a dollar that were spent, `<account>:ht` and
+//! `<account>:hu`, those that are held. `<prefix>budgets:{day}:held` has the reservations, scored by
+//! the time, in milliseconds since 1970, at which they are let go: id, tokens, billionths and
+//! accounts, one a line. The first script of a day empties both. Time is Redis' own: the clocks of
+//! replicas differ. Both go by themselves a day after the last call.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use quillet_core::BoxFuture;
+use quillet_core::budget::{Account, Amount, Budgets, Hold, Reserved, Unit, Used};
+use quillet_core::store::StoreError;
+use redis::Value;
+
+use super::client::Client;
+use super::script::{count, list, script};
+use super::settings::Settings;
+use crate::StoreOptions;
+use crate::address::RedisAddress;
+use crate::changes::Hub;
+
+/// What all scripts begin with: the day, what is let go, and the sums of an account.
+const BOOKS: &str = r"
+local key, held, t = KEYS[1], KEYS[2], redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local day = math.floor(now / 86400000)
+local left = 86400000 - now % 86400000
+if tonumber(redis.call('HGET', key, 'day') or '-1') ~= day then
+  redis.call('DEL', key, held)
+  redis.call('HSET', key, 'day', day)
+end
+local function release(member)
+  if redis.call('ZREM', held, member) == 0 then return end
+  local part = {}
+  for line in string.gmatch(member, '[^\n]+') do part[#part + 1] = line end
+  for i = 4, #part do
+    redis.call('HINCRBY', key, part[i] .. ':ht', 0 - tonumber(part[2]))
+    redis.call('HINCRBY', key, part[i] .. ':hu', 0 - tonumber(part[3]))
+  end
+end
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now)) do release(member) end
+local function sums(account)
+  local kept = redis.call('HMGET', key, account .. ':t', account .. ':u', account .. ':ht', account .. ':hu')
+  for i = 1, 4 do kept[i] = tonumber(kept[i] or '0') end
+  return kept
+end
+local function keep()
+  redis.call('PEXPIRE', key, 172800000)
+  redis.call('PEXPIRE', held, 172800000)
+end
+";
+
+/// ARGV: the reservation as it is kept, tokens, billionths, milliseconds until it is let go; name
+/// and limits of each account, -1 for none. Answers `[0, day, sums of all accounts]`, or `[1, left,
+/// place, unit, sums of the account]`, where the unit is 0 for tokens and 1 for money.
+const RESERVE: &str = r"
+local tokens, nano, seen = tonumber(ARGV[2]), tonumber(ARGV[3]), {0, day}
+for i = 5, #ARGV, 3 do
+  local sum, unit = sums(ARGV[i]), -1
+  local most_tokens, most_nano = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
+  if most_tokens >= 0 and sum[1] + sum[3] + tokens > most_tokens then unit = 0
+  elseif most_nano >= 0 and sum[2] + sum[4] + nano > most_nano then unit = 1 end
+  if unit >= 0 then return {1, left, (i - 5) / 3, unit, sum[1], sum[2], sum[3], sum[4]} end
+  for j = 1, 4 do seen[#seen + 1] = sum[j] end
+end
+for i = 5, #ARGV, 3 do
+  redis.call('HINCRBY', key, ARGV[i] .. ':ht', ARGV[2])
+  redis.call('HINCRBY', key, ARGV[i] .. ':hu', ARGV[3])
+end
+redis.call('ZADD', held, now + tonumber(ARGV[4]), ARGV[1])
+keep()
+return seen";
+
+/// ARGV: the day, the reservation as it is kept, tokens, billionths; names of accounts.
+const SETTLE: &str = r"
+if tonumber(ARGV[1]) ~= day then return {} end
+release(ARGV[2])
+for i = 5, #ARGV do
+  redis.call('HINCRBY', key, ARGV[i] .. ':t', ARGV[3])
+  redis.call('HINCRBY', key, ARGV[i] .. ':u', ARGV[4])
+end
+keep()
+return {}";
+
+/// ARGV: names of accounts. Answers the time that is left of the day, and all sums.
+const USED: &str = r"
+local seen = {left}
+for _, account in ipairs(ARGV) do
+  for _, sum in ipairs(sums(account)) do seen[#seen + 1] = sum end
+end
+return seen";
+
+/// Books in Redis.
+#[derive(Debug)]
+pub(crate) struct RedisBudgets {
+    settings: Settings,
+    /// Connects with the first call that a budget limits, and so inside of a runtime.
+    client: OnceLock<Client>,
+}
+
+impl RedisBudgets {
+    /// Connects to nothing yet.
+    ///
+    /// # Errors
+    /// `Configuration` for a certificate file that cannot be read or is broken.
+    pub(crate) fn new(address: &RedisAddress, options: &StoreOptions) -> Result<Self, StoreError> {
+        Ok(RedisBudgets {
+            settings: Settings::quiet(address, options)?,
+            client: OnceLock::new(),
+        })
+    }
+
+    async fn run(&self, text: &str, arguments: &[String]) -> Result<Vec<Value>, StoreError> {
+        let client = self
+            .client
+            .get_or_init(|| Client::open(self.settings.clone(), Hub::new()));
+        let key = self.settings.layout.tagged("budgets", "day");
+        let held = format!("{key}:held");
+        let whole = [BOOKS, text].concat();
+        let reply = client
+            .ask(script(&whole, &[&key, &held], arguments))
+            .await?;
+        Ok(list(reply))
+    }
+}
+
+/// A reservation as it is kept.
+fn member(hold: &Hold) -> String {
+    let Amount { tokens, nano_usd } = hold.amount;
+    let accounts: Vec<&str> = hold.accounts.iter().map(|name| &**name).collect();
+    format!("{}\n{tokens}\n{nano_usd}\n{}", hold.id, accounts.join("\n"))
+}
+
+/// Sums of accounts, four numbers each.
+fn seen(values: &[Value]) -> Vec<Used> {
+    let of = |sums: &[Value]| {
+        let at = |place: usize| sums.get(place).map_or(0, count);
+        let amount = |place: usize| Amount {
+            tokens: at(place),
+            nano_usd: at(place + 1),
+        };
+        Used {
+            spent: amount(0),
+            held: amount(2),
+        }
+    };
+    values.chunks(4).map(of).collect()
+}
+
+fn limit(most: Option<u64>) -> String {
+    most.map_or_else(|| "-1".to_owned(), |most| most.to_string())
+}
+
+impl Budgets for RedisBudgets {
+    fn describe(&self) -> String {
+        self.settings.address.to_string()
+    }
+
+    fn reserve<'a>(
+        &'a self,
+        id: &'a str,
+        accounts: &'a [Account],
+        amount: Amount,
+        time: Duration,
+    ) -> BoxFuture<'a, Result<Reserved, StoreError>> {
+        async move {
+            let names = accounts.iter().map(|account| account.name.clone());
+            let mut hold = Hold {
+                id: id.into(),
+                day: 0,
+                accounts: names.collect(),
+                amount,
+            };
+            let mut arguments = vec![
+                member(&hold),
+                amount.tokens.to_string(),
+                amount.nano_usd.to_string(),
+                time.as_millis().to_string(),
+            ];
+            for account in accounts {
+                arguments.extend([
+                    account.name.to_string(),
+                    limit(account.limit.tokens),
+                    limit(account.limit.nano_usd),
+                ]);
+            }
+            let reply = self.run(RESERVE, &arguments).await?;
+            let at = |place: usize| reply.get(place).map_or(0, count);
+            if at(0) == 0 {
+                hold.day = at(1);
+                let seen = seen(reply.get(2..).unwrap_or_default());
+                return Ok(Reserved::Held { hold, seen });
+            }
+            let used = seen(reply.get(4..).unwrap_or_default());
+            Ok(Reserved::Over {
+                account: usize::try_from(at(2)).unwrap_or_default(),
+                unit: if at(3) == 0 { Unit::Tokens } else { Unit::Usd },
+                used: used.first().copied().unwrap_or_default(),
+                left: Duration::from_millis(at(1)),
+            })
+        }
+        .boxed()
+    }
+
+    fn settle<'a>(
+        &'a self,
+        hold: &'a Hold,
+        spent: Amount,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move {
+            let mut arguments = vec![
+                hold.day.to_string(),
+                member(hold),
+                spent.tokens.to_string(),
+                spent.nano_usd.to_string(),
+            ];
+            arguments.extend(hold.accounts.iter().map(|name| name.to_string()));
+            self.run(SETTLE, &arguments).await.map(|_| ())
+        }
+        .boxed()
+    }
+
+    fn used<'a>(
+        &'a self,
+        accounts: &'a [Arc<str>],
+    ) -> BoxFuture<'a, Result<(Vec<Used>, Duration), StoreError>> {
+        async move {
+            let names: Vec<String> = accounts.iter().map(|name| name.to_string()).collect();
+            let reply = self.run(USED, &names).await?;
+            let left = Duration::from_millis(reply.first().map_or(0, count));
+            Ok((seen(reply.get(1..).unwrap_or_default()), left))
+        }
+        .boxed()
+    }
+}

@@ -23,7 +23,7 @@ use crate::exchange::Call;
 const SCRIPT: &str = "script";
 
 /// A text that is being written.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct SourceBody {
     /// A format of templates or an alias, `script`, or the name of a prompt file (`x.prompt`).
     format: String,
@@ -144,7 +144,7 @@ async fn script(text: &str, at: Option<usize>) -> Read {
         tools: &NoTools,
     };
     let offers = match at {
-        Some(at) => scripts::complete(&document, around, at).await,
+        Some(at) => scripts::complete(&document, at, around).await,
         None => Vec::new(),
     };
     let offers = offers.into_iter();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quillet_core::chat::{ChatEvent, ChatOptions, ChatRequest, FinishReason};
+use quillet_core::chat::{ChatEvent, ChatOptions, ChatRequest, ChatStream, FinishReason};
 use quillet_core::store::Kind;
 use quillet_core::{ErrorCode, Role, clock};
 use quillet_host::agent::ScriptRequest;
@@ -100,12 +100,12 @@ async fn database(call: &Call, name: &str, request: &ChatRequest) -> Result<Aski
             raw: "stop".to_owned(),
         }),
     ];
-    Ok(Box::pin(async move {
-        Ok(Answer {
-            stream: Box::pin(futures_util::stream::iter(events)),
-            warnings: Vec::new(),
-        })
-    }))
+    let stream: ChatStream = Box::pin(futures_util::stream::iter(events));
+    let answer = Answer {
+        stream,
+        warnings: Vec::new(),
+    };
+    Ok(Box::pin(async move { Ok(answer) }))
 }
 
 fn model(call: &Call, request: ChatRequest) -> Asking {

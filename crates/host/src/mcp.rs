@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quillet_core::history::Mark;
 use quillet_agent::{AgentEvent, Ending};
+use quillet_core::history::Mark;
 use quillet_core::journal::{Decision, State as JournalState};
 use quillet_core::store::{Key, Kind};
 use quillet_core::tool::{Tool, ToolError, ToolErrorKind, ToolSpec};
@@ -157,11 +157,7 @@ impl Offer for StoredOffer {
         })
     }
 
-    fn ask<'a>(
-        &'a self,
-        name: &'a str,
-        arguments: Map,
-    ) -> BoxFuture<'a, Result<Asked, ToolError>> {
+    fn ask<'a>(&'a self, name: &'a str, arguments: Map) -> BoxFuture<'a, Result<Asked, ToolError>> {
         Box::pin(async move { self.asked(name, &arguments).await })
     }
 
@@ -273,9 +269,7 @@ async fn followed(
         drop(running);
         return match outcome.ending {
             Ending::ApprovalRequired => waits(agents, who, &run).await,
-            Ending::Failed(error) => {
-                Err(ToolError::new(ToolErrorKind::Remote, error.to_string()))
-            }
+            Ending::Failed(error) => Err(ToolError::new(ToolErrorKind::Remote, error.to_string())),
             Ending::Cancelled => {
                 let message = "the run was stopped".to_owned();
                 Err(ToolError::new(ToolErrorKind::Remote, message))

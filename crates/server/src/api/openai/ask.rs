@@ -6,7 +6,7 @@ use std::time::Instant;
 use quillet_core::ErrorCode;
 use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
 use quillet_core::store::Kind;
-use quillet_host::agent::ScriptRequest;
+use quillet_host::agent::{AgentRequest, ScriptRequest};
 use quillet_host::definitions::Right;
 use quillet_prompt::{Input, ScriptJob, Unplaced};
 
@@ -133,7 +133,7 @@ async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<A
                     ..job
                 };
                 crate::api::script::check(&job)?;
-                let asked = ScriptRequest::of_job(&job).into_request();
+                let asked = AgentRequest::of_script(ScriptRequest::of_job(&job));
                 return agent::begin(agents.clone(), asked, who, run).await;
             }
             return script(&app, job, request.options).await;

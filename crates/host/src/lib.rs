@@ -28,6 +28,7 @@ pub mod sql;
 #[cfg(not(feature = "sql"))]
 #[path = "sql_missing.rs"]
 pub mod sql;
+mod tool_ids;
 
 pub use mcp::StoredOffer;
 pub use otlp::{OtlpConfig, OtlpError, OtlpSink};

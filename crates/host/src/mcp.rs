@@ -1,20 +1,20 @@
 //! Prompts and tools of the store for MCP clients.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quillet_core::history::Mark;
 use quillet_agent::{AgentEvent, Ending};
+use quillet_core::history::Mark;
 use quillet_core::journal::{Decision, State as JournalState};
 use quillet_core::store::{Key, Kind};
 use quillet_core::tool::{Tool, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Message, Table, Value};
-use quillet_prompt::{Input, PromptEntry, PromptResult, PromptService, ServiceError, Snapshot};
+use quillet_prompt::{Input, PromptEntry, PromptResult, PromptService, ServiceError};
 use quillet_tools::serve::{Asked, NotRendered, Offer, PromptArgument, PromptOffer};
 use serde_json::Value as Tree;
 
 use crate::agent::{AgentRequest, AgentService, Deciding, ModelSettings, Running, Who};
 use crate::definitions::{Right, Rights};
+use crate::tool_ids::tool_ids;
 
 /// The service's own prompts and tools. A prompt is a prompt, and also a tool: its
 /// call gives the model's answer, or the rendered text where no model is configured.
@@ -157,11 +157,7 @@ impl Offer for StoredOffer {
         })
     }
 
-    fn ask<'a>(
-        &'a self,
-        name: &'a str,
-        arguments: Map,
-    ) -> BoxFuture<'a, Result<Asked, ToolError>> {
+    fn ask<'a>(&'a self, name: &'a str, arguments: Map) -> BoxFuture<'a, Result<Asked, ToolError>> {
         Box::pin(async move { self.asked(name, &arguments).await })
     }
 
@@ -273,9 +269,7 @@ async fn followed(
         drop(running);
         return match outcome.ending {
             Ending::ApprovalRequired => waits(agents, who, &run).await,
-            Ending::Failed(error) => {
-                Err(ToolError::new(ToolErrorKind::Remote, error.to_string()))
-            }
+            Ending::Failed(error) => Err(ToolError::new(ToolErrorKind::Remote, error.to_string())),
             Ending::Cancelled => {
                 let message = "the run was stopped".to_owned();
                 Err(ToolError::new(ToolErrorKind::Remote, message))
@@ -304,28 +298,6 @@ async fn waits(agents: &AgentService, who: &Who, run: &str) -> Result<Asked, Too
             state.as_str()
         ))),
     }
-}
-
-/// Ids of stored tools by the names of their functions.
-fn tool_ids(snapshot: &Snapshot) -> BTreeMap<&str, &str> {
-    let named = snapshot.tools.values().filter_map(|definition| {
-        let entry = definition.usable(Kind::Tool).ok()?;
-        Some((&*entry.name, &*definition.id))
-    });
-    named.collect()
-}
-
-/// The id of a tool by its id or the name of its function; one that is in no store, such as a
-/// database's, has its function's name for one.
-pub(crate) fn tool_id(snapshot: &Snapshot, name: &str) -> String {
-    if snapshot.tools.get(name).is_some() {
-        return name.to_owned();
-    }
-    tool_ids(snapshot)
-        .get(name)
-        .copied()
-        .unwrap_or(name)
-        .to_owned()
 }
 
 fn arguments(schema: &Tree) -> Vec<PromptArgument> {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::assemble::setup;
 use super::{AgentRequest, AgentService, Written, stored};
-use crate::mcp::tool_id;
+use crate::tool_ids::tool_id;
 
 /// How prompts are named as tools.
 const PROMPT: &str = "prompt/";

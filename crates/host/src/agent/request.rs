@@ -99,6 +99,16 @@ impl AgentRequest {
         }
     }
 
+    /// A script in an agent's place, that outlives its process.
+    #[must_use]
+    pub fn of_script(mut script: ScriptRequest) -> Self {
+        let mut request = AgentRequest::default();
+        request.tools.ask = std::mem::take(&mut script.ask);
+        request.features.durable = Some(true);
+        request.script = Some(script);
+        request
+    }
+
     /// The session: the one that is named, else the task's, else none.
     #[must_use]
     pub fn session_id(&self) -> Option<String> {

@@ -682,7 +682,7 @@ impl Beginning {
             is_resumed: self.is_resumed,
             stop: self.stop.clone(),
         };
-        script::events(&self.service, &request, setup, begun)
+        script::events(self.service.parts.scripts.as_ref(), &request, &setup, begun)
     }
 
     async fn prepare_agent(self) -> Result<Prepared, AgentError> {

@@ -6,7 +6,7 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use quillet_core::chat::{ChatEvent, FinishReason, Reply};
 use quillet_core::{BoxFuture, Diagnostic, ErrorCode, Value};
-use quillet_host::agent::ScriptRequest;
+use quillet_host::agent::{AgentRequest, ScriptRequest};
 use quillet_prompt::{Enforced, ScriptEvent, ScriptJob, ScriptOutcome, ScriptStream};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -98,7 +98,7 @@ pub(crate) fn durably(
     let mut request = ScriptRequest::of_job(job);
     request.ask = ask.to_vec();
     let (who, id) = (call.who(), call.exchange.name(None));
-    let begun = super::openai::agent::begin(agents, request.into_request(), who, id);
+    let begun = super::openai::agent::begin(agents, AgentRequest::of_script(request), who, id);
     Ok(Some(begun))
 }
 

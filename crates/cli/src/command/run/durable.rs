@@ -8,25 +8,33 @@ use quillet_agent::Ending;
 use quillet_core::chat::ChatOptions;
 use quillet_core::store::Store;
 use quillet_core::{Map, Value};
-use quillet_host::agent::{Refused, ScriptRequest, Who};
+use quillet_host::agent::{AgentRequest, Refused, ScriptRequest, Who};
 use quillet_prompt::Input as Asked;
+use quillet_script::library::Opened;
 use quillet_script::run::Input;
 use quillet_store::MemoryStore;
 
-use super::{arguments, open, prompt};
+use super::arguments;
 use crate::args::{Run, When};
 use crate::failure::Failure;
 use crate::talk::{Screen, ended, follow};
 use crate::terminal;
 
-pub(super) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
-    check(args, config)?;
+/// Where the script is from.
+pub(super) enum Source<'a> {
+    /// An id in the store.
+    Store(&'a str),
+    /// A file, and what it is given.
+    File(Box<(Opened, Input)>),
+}
+
+pub(super) async fn run(args: &Run, config: &Settings, source: Source<'_>) -> Result<(), Failure> {
     let store = parts::optional_store(config).await?;
     let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()) as Arc<dyn Store>);
     let host = Host::over(config, store, false).await?;
-    let request = match prompt::named(args, config).await? {
-        Some(name) => of_store(args, &host, name).await?,
-        None => of_file(args).await?,
+    let request = match source {
+        Source::Store(name) => of_store(args, &host, name).await?,
+        Source::File(opened) => of_file(args, *opened),
     };
     let request = ScriptRequest {
         model: args.with.named().or(request.model),
@@ -42,7 +50,10 @@ pub(super) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
         ..request
     };
     let (who, id) = (Who::at("terminal"), parts::new_id());
-    let begun = host.agents().begin(request.into_request(), &who, &id).await;
+    let begun = host
+        .agents()
+        .begin(AgentRequest::of_script(request), &who, &id)
+        .await;
     let mut running = begun.map_err(|refused| match refused {
         Refused::Store(error) => error.into(),
         other => Failure::Other(other.to_string()),
@@ -67,7 +78,7 @@ pub(super) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
 }
 
 /// Refuses what a run that another process goes on with cannot have.
-fn check(args: &Run, config: &Settings) -> Result<(), Failure> {
+pub(super) fn check(args: &Run, config: &Settings) -> Result<(), Failure> {
     let (grants, limits) = (&args.with.grants, &args.with.limits);
     let refused = [
         ("--allow-read", !grants.allow_read.is_empty()),
@@ -113,8 +124,7 @@ async fn of_store(args: &Run, host: &Host, name: &str) -> Result<ScriptRequest, 
     }
 }
 
-async fn of_file(args: &Run) -> Result<ScriptRequest, Failure> {
-    let (opened, input) = open(args).await?;
+fn of_file(args: &Run, (opened, input): (Opened, Input)) -> ScriptRequest {
     let source = &opened.script.source;
     let (arguments, single, question) = match input {
         Input::None => (Map::default(), None, None),
@@ -127,7 +137,7 @@ async fn of_file(args: &Run) -> Result<ScriptRequest, Failure> {
     let path = path.map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
     let search = args.with.search.iter();
     let search = search.map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.clone()));
-    Ok(ScriptRequest {
+    ScriptRequest {
         id: quillet_script::library::id(&opened.script).to_owned(),
         name: source.name.clone(),
         text: source.text.to_string(),
@@ -137,5 +147,5 @@ async fn of_file(args: &Run) -> Result<ScriptRequest, Failure> {
         single,
         question,
         ..ScriptRequest::default()
-    })
+    }
 }

@@ -28,7 +28,12 @@ use crate::terminal;
 
 pub(crate) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
     if args.durable {
-        return durable::run(args, config).await;
+        durable::check(args, config)?;
+        let source = match prompt::named(args, config).await? {
+            Some(name) => durable::Source::Store(name),
+            None => durable::Source::File(Box::new(open(args).await?)),
+        };
+        return durable::run(args, config, source).await;
     }
     if let Some(name) = prompt::named(args, config).await? {
         return prompt::run(args, name, config).await;

@@ -60,7 +60,10 @@ fn agreed(world: &World, server: &Running) -> Value {
             return run;
         }
         for call in run["waiting"].as_array().unwrap() {
-            decide(server, &json!({"call": call["call"], "decision": "approve"}));
+            decide(
+                server,
+                &json!({"call": call["call"], "decision": "approve"}),
+            );
         }
     }
 }
@@ -95,7 +98,11 @@ fn a_file_that_is_cut_anywhere_is_whole_or_says_that_it_is_not() {
         cuts.extend([(edge - 1, None), (edge, None), (edge + 1, None)]);
     }
     for at in (0..=log).step_by(frame * (log / frame / 12 + 1)) {
-        cuts.extend([(main, Some(at)), (main, Some(at + 32)), (main, Some(at + 57))]);
+        cuts.extend([
+            (main, Some(at)),
+            (main, Some(at + 32)),
+            (main, Some(at + 57)),
+        ]);
     }
     cuts.push((main, Some(log)));
     let mut states = std::collections::BTreeMap::new();
@@ -134,7 +141,9 @@ fn a_step_that_this_version_does_not_know_is_named() {
         assert_eq!(done.unwrap(), 1);
     };
     let kept: String = file(&world)
-        .query_row("SELECT step FROM steps WHERE number = 3", [], |row| row.get(0))
+        .query_row("SELECT step FROM steps WHERE number = 3", [], |row| {
+            row.get(0)
+        })
         .unwrap();
     put(3, r#"{"step":"dreamt","of":"sheep"}"#);
     for args in [&["show", "run"][..], &["resume", "run"]] {
@@ -208,7 +217,9 @@ fn a_clock_that_jumps_by_a_day_holds_up_no_run() {
         let world = World::new("sqlite:journal.db");
         let first = world.server();
         ask(&first, "run");
-        until(&world, &first, "run", |run| run["steps"].as_u64() >= Some(6));
+        until(&world, &first, "run", |run| {
+            run["steps"].as_u64() >= Some(6)
+        });
         kill(first);
         let moved = "UPDATE runs SET free_ms = free_ms + ?1, updated_ms = updated_ms + ?1,
                      created_ms = created_ms + ?1";
@@ -236,8 +247,8 @@ fn a_disk_that_is_full_loses_nothing() {
         let path = world.place.path().join(format!("journal.db{end}"));
         fs::metadata(path).map_or(0, |about| about.len())
     };
-    // In blocks of 1,024 bytes: the log has room for a few steps.
-    let most = used("").max(used("-wal")) / 1024 + 24;
+    // In blocks of 512 bytes, as POSIX has it: the log has room for a few steps.
+    let most = used("").max(used("-wal")) / 512 + 160;
     let around = reach(&world.provider);
     let program = env!("CARGO_BIN_EXE_quillet");
     let limited = format!("trap '' XFSZ; ulimit -f {most}; exec {program} \"$@\"");
@@ -255,7 +266,9 @@ fn a_disk_that_is_full_loses_nothing() {
     while since.elapsed() < Duration::from_secs(2) {
         assert!(began.elapsed() < Duration::from_secs(60));
         let now: u64 = file(&world)
-            .query_row("SELECT coalesce(max(number), 0) FROM steps", [], |row| row.get(0))
+            .query_row("SELECT coalesce(max(number), 0) FROM steps", [], |row| {
+                row.get(0)
+            })
             .unwrap_or(0);
         if now != steps {
             (steps, since) = (now, Instant::now());
@@ -263,6 +276,7 @@ fn a_disk_that_is_full_loses_nothing() {
         std::thread::sleep(Duration::from_millis(20));
     }
     println!("{steps} steps fit");
+    assert!(steps > 0);
     kill(first);
     let shown = runs(&world, "sqlite:journal.db", &["show", "run"]);
     assert!(shown.out.contains("state  "), "{shown:?}");

@@ -27,7 +27,8 @@ impl ClientHandler for Person {
     fn get_info(&self) -> ClientConfig {
         let mut info = ClientConfig::default();
         if self.shows_forms {
-            info.capabilities = serde_json::from_value(json!({"elicitation": {"form": {}}})).unwrap();
+            info.capabilities =
+                serde_json::from_value(json!({"elicitation": {"form": {}}})).unwrap();
         }
         info
     }
@@ -101,6 +102,8 @@ async fn call(
             let running = world.server();
             let address = format!("http://{}/mcp", running.address);
             server = Some(running);
+            // Of two tests one is first.
+            let _ = rustls::crypto::ring::default_provider().install_default();
             let http = StreamableHttpClientTransport::from_uri(address);
             serve_client_with_lifecycle(person, http, lifecycle).await
         }
@@ -151,8 +154,14 @@ async fn whoever_sits_before_the_client_decides() {
         assert!(text(&result).contains("Not on a Sunday."), "{about}");
         let asked = person.asked.lock().unwrap().clone();
         assert_eq!(asked.len(), 2, "{about}");
-        assert!(asked[0].0.contains("send") && asked[0].0.contains("10"), "{asked:?}");
-        assert_eq!(asked[0].1["properties"]["decision"]["enum"], json!(["approve", "deny"]));
+        assert!(
+            asked[0].0.contains("send") && asked[0].0.contains("10"),
+            "{asked:?}"
+        );
+        assert_eq!(
+            asked[0].1["properties"]["decision"]["enum"],
+            json!(["approve", "deny"])
+        );
         let made = world.tools.counts();
         assert_eq!(made.get("send 10"), Some(&1), "{made:?}");
         assert!(!made.contains_key("send 40"), "{made:?}");
@@ -176,9 +185,14 @@ async fn no_is_a_decision_and_no_choice_is_none() {
         // The first was denied; the second waits, and the client is told where.
         assert!(text(&result).contains("waits for somebody"), "{about}");
         let made = world.tools.counts();
-        assert!(!made.keys().any(|call| call.starts_with("send")), "{made:?}");
+        assert!(
+            !made.keys().any(|call| call.starts_with("send")),
+            "{made:?}"
+        );
         assert!(made.contains_key("book 31"), "{made:?}");
-        let listed = world.place.run(&["runs", "list", "--state", "waiting", "--store", "dir:s"]);
+        let listed = world
+            .place
+            .run(&["runs", "list", "--state", "waiting", "--store", "dir:s"]);
         assert!(listed.out.contains("agent/clerk"), "{about}: {listed:?}");
     }
 }
@@ -200,7 +214,10 @@ async fn a_client_that_shows_no_forms_is_told_what_waits() {
         };
         let (_, result) = call(&world, transport, revision, &person).await;
         let about = format!("{transport:?} {revision:?}: {result:?}");
-        assert!(text(&result).contains("waits for somebody to decide about send"), "{about}");
+        assert!(
+            text(&result).contains("waits for somebody to decide about send"),
+            "{about}"
+        );
         assert!(person.asked.lock().unwrap().is_empty(), "{about}");
     }
 }

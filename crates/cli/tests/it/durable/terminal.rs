@@ -10,7 +10,13 @@ const ASKED: &str = "may be called? y, n, or why not";
 
 fn chat(world: &World) -> Terminal {
     let args = [
-        "chat", "--agent", "clerk", "--store", "dir:s", "--session", "s1",
+        "chat",
+        "--agent",
+        "clerk",
+        "--store",
+        "dir:s",
+        "--session",
+        "s1",
     ];
     let mut command = world.place.command(&args);
     command.envs(reach(&world.provider));
@@ -61,7 +67,10 @@ fn words_decide() {
         let made = world.tools.counts();
         assert_eq!(made.contains_key("send 10"), calls, "{first:?}: {made:?}");
         assert_eq!(made.get("send 40"), Some(&1), "{first:?}: {made:?}");
-        assert!(made.values().all(|count| *count == 1), "{first:?}: {made:?}");
+        assert!(
+            made.values().all(|count| *count == 1),
+            "{first:?}: {made:?}"
+        );
         assert!(told(&world).contains(says), "{first:?}: {}", told(&world));
     }
 }
@@ -74,6 +83,8 @@ fn whoever_leaves_leaves_it_waiting() {
         terminal.until(">");
         terminal.types("Do it\r");
         terminal.until(ASKED);
+        // Before the editor has the terminal, such a key is the terminal's own.
+        terminal.until("> ");
         terminal.types(key);
         terminal.until("it goes on waiting");
         let code = terminal.end();
@@ -81,12 +92,21 @@ fn whoever_leaves_leaves_it_waiting() {
         assert!(!world.tools.counts().contains_key("send 10"), "{name}");
         // And somebody else decides, later.
         let store = ["--store", "dir:s"];
-        let listed = world.place.run(&[&["runs", "list", "--state", "waiting"], &store[..]].concat());
+        let listed = world
+            .place
+            .run(&[&["runs", "list", "--state", "waiting"], &store[..]].concat());
         let id = listed.out.split(' ').next().unwrap().to_owned();
         assert!(id.starts_with("any.resp-"), "{name}: {listed:?}");
-        let shown = world.place.run(&[&["runs", "show", &id], &store[..]].concat());
-        assert!(shown.out.contains("waiting for somebody to decide"), "{shown:?}");
-        let denied = world.place.run(&[&["runs", "decide", &id, "deny"], &store[..]].concat());
+        let shown = world
+            .place
+            .run(&[&["runs", "show", &id], &store[..]].concat());
+        assert!(
+            shown.out.contains("waiting for somebody to decide"),
+            "{shown:?}"
+        );
+        let denied = world
+            .place
+            .run(&[&["runs", "decide", &id, "deny"], &store[..]].concat());
         assert_eq!(denied.code, Some(0), "{name}: {denied:?}");
         let around = reach(&world.provider);
         let around = crate::ask::borrowed(&around);
@@ -94,6 +114,10 @@ fn whoever_leaves_leaves_it_waiting() {
         let resumed = world.place.run_with(&resumed, "", &around);
         // It waits again, in its last turn.
         assert_eq!(resumed.code, Some(0), "{name}: {resumed:?}");
-        assert!(told(&world).contains("did not agree"), "{name}: {}", told(&world));
+        assert!(
+            told(&world).contains("did not agree"),
+            "{name}: {}",
+            told(&world)
+        );
     }
 }

@@ -27,7 +27,7 @@ pub use request::Admission;
 pub(super) use book::{Book, Kept};
 pub(super) use gate::Gate;
 pub(super) use model::ScriptModel;
-pub(super) use request::{admitted, has_credentials, keeps_secret};
+pub(super) use request::{admitted, keeps_secret};
 pub(super) use setup::Setup;
 pub(super) use tool::{JournalledTool, value_of, written};
 

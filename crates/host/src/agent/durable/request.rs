@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::{AgentRequest, Who, Written};
+use crate::agent::{AgentRequest, ScriptRequest, Who, Written};
 
 /// What is kept of a request, and by whom it was made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ fn secret_of(request: &AgentRequest) -> Option<&'static str> {
         }
     }
     if let Some(script) = &request.script
-        && script.holds_secret()
+        && holds_secret(script)
     {
         return Some("a key among the arguments of the script");
     }
@@ -66,8 +66,17 @@ fn secret_of(request: &AgentRequest) -> Option<&'static str> {
         .then_some("the credentials in metadata.skill_configs")
 }
 
+/// Whether what a script is given has a member that holds keys.
+fn holds_secret(script: &ScriptRequest) -> bool {
+    let written = |value: Value| has_credentials(&Written(value));
+    let named = quillet_core::Value::Map(script.arguments.clone());
+    let options = serde_json::to_value(&script.options).unwrap_or_default();
+    let single = script.single.as_ref().map(Value::from);
+    written(Value::from(&named)) || single.is_some_and(written) || written(options)
+}
+
 /// Whether what a client wrote has a member that holds keys, at any depth.
-pub(in crate::agent) fn has_credentials(written: &Written) -> bool {
+fn has_credentials(written: &Written) -> bool {
     fn within(value: &Value) -> bool {
         match value {
             Value::Object(members) => members.iter().any(|(name, value)| {

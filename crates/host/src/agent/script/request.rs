@@ -8,10 +8,6 @@ use quillet_core::{ErrorCode, Map, Message, Value, clock};
 use quillet_prompt::ScriptJob;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::assemble::setup;
-use crate::agent::durable::has_credentials;
-use crate::agent::{AgentRequest, Input, Written};
-
 /// A run of a script. Its text is part of it, so a script that changes meanwhile changes nothing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -68,33 +64,10 @@ impl ScriptRequest {
         }
     }
 
-    /// The request that runs it.
-    #[must_use]
-    pub fn into_request(mut self) -> AgentRequest {
-        let mut request = AgentRequest {
-            input: Input::default(),
-            ..AgentRequest::default()
-        };
-        request.tools.ask = std::mem::take(&mut self.ask);
-        request.features.durable = Some(true);
-        request.script = Some(self);
-        request
-    }
-
     /// What lists of runs call it.
     #[must_use]
     pub fn title(&self) -> String {
         format!("prompt/{}", self.id)
-    }
-
-    /// Whether what it is given has a member that holds keys.
-    pub(in crate::agent) fn holds_secret(&self) -> bool {
-        let written = |value: serde_json::Value| has_credentials(&Written(value));
-        let single = self.single.as_ref().map(serde_json::Value::from);
-        let options = serde_json::to_value(&self.options).unwrap_or_default();
-        written(serde_json::Value::from(&Value::Map(self.arguments.clone())))
-            || single.is_some_and(written)
-            || written(options)
     }
 }
 
@@ -120,9 +93,9 @@ impl ScriptSetup {
         request: &ScriptRequest,
         ask: &[String],
     ) -> Result<Self, AgentError> {
-        Permissions::parse(ask).map_err(|error| {
-            let message = format!("tools.ask: {error}");
-            setup(ErrorCode::RunInvalidRequest, message)
+        Permissions::parse(ask).map_err(|error| AgentError::Setup {
+            code: ErrorCode::RunInvalidRequest,
+            message: format!("tools.ask: {error}"),
         })?;
         let id = uuid::Uuid::new_v4();
         Ok(ScriptSetup {

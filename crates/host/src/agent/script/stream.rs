@@ -23,10 +23,8 @@ use super::library::KeptLibrary;
 use super::models::KeptModels;
 use super::tools::{Keeping, KeptTools};
 use super::{ScriptRequest, ScriptSetup};
-use crate::agent::AgentService;
-use crate::agent::assemble::setup as wrong;
 use crate::agent::durable::{Book, Gate};
-use crate::script::{given, watch};
+use crate::script::{ScriptService, given, watch};
 
 /// How often others may go on before a run stops for somebody: of calls that begin side by side,
 /// all are to wait together.
@@ -43,12 +41,11 @@ pub(in crate::agent) struct Begun {
 /// The events of a script's run. What whoever ran it before has told is not told again: of that
 /// there is the text, before the first event that is new.
 pub(in crate::agent) fn events(
-    service: &AgentService,
+    scripts: Option<&Arc<ScriptService>>,
     request: &ScriptRequest,
-    setup: ScriptSetup,
+    setup: &ScriptSetup,
     begun: Begun,
 ) -> Result<EventStream, AgentError> {
-    let scripts = service.parts.scripts.as_ref();
     let engine = scripts.and_then(|scripts| scripts.engine_now());
     let (Some(scripts), Some(mut engine)) = (scripts, engine) else {
         let message = "scripts are not run here".to_owned();
@@ -121,12 +118,17 @@ pub(in crate::agent) fn events(
         reasoning: String::new(),
         open: VecDeque::new(),
         calls: 0,
+        goes_on: false,
         is_over: false,
     };
     Ok(Box::pin(unfold(telling, async |mut telling| {
         let event = telling.next().await?;
         Some((event, telling))
     })))
+}
+
+fn wrong(code: ErrorCode, message: String) -> AgentError {
+    AgentError::Setup { code, message }
 }
 
 fn failed(error: &ServiceError) -> AgentError {
@@ -212,6 +214,8 @@ struct Telling {
     reasoning: String,
     open: VecDeque<Open>,
     calls: u64,
+    /// Whether a run that was resumed has told something new.
+    goes_on: bool,
     is_over: bool,
 }
 
@@ -287,7 +291,7 @@ impl Telling {
             self.tell(event, is_new);
         }
         for call in waiting {
-            self.new(AgentEvent::ApprovalRequired {
+            self.push(AgentEvent::ApprovalRequired {
                 id: call.call,
                 name: call.tool,
                 input: call.arguments,
@@ -298,8 +302,8 @@ impl Telling {
     }
 
     /// Tells something that is new, after what was said before it.
-    fn new(&mut self, event: AgentEvent) {
-        if std::mem::take(&mut self.begun.is_resumed) {
+    fn push(&mut self, event: AgentEvent) {
+        if self.begun.is_resumed && !std::mem::replace(&mut self.goes_on, true) {
             let before = match &event {
                 AgentEvent::Text(text) => self.text.len().saturating_sub(text.len()),
                 _ => self.text.len(),
@@ -339,7 +343,7 @@ impl Telling {
             | ScriptEvent::Ended(_) => return,
         };
         if is_new {
-            self.new(told);
+            self.push(told);
         }
     }
 
@@ -357,7 +361,7 @@ impl Telling {
             is_told: is_new,
         };
         if is_new {
-            self.new(started(&open));
+            self.push(started(&open));
         }
         self.open.push_back(open);
     }
@@ -373,7 +377,7 @@ impl Telling {
         }
         // It was on its way when the process before this one ended.
         if !open.is_told {
-            self.new(started(&open));
+            self.push(started(&open));
         }
         let (output, error) = match result {
             Ok(output) => (output, None),
@@ -385,7 +389,7 @@ impl Telling {
             (None, output) => quillet_core::json::to_string(output),
         };
         let took: Duration = open.began.elapsed();
-        self.new(AgentEvent::ToolDone {
+        self.push(AgentEvent::ToolDone {
             id: open.id,
             name: open.name,
             output,
@@ -405,7 +409,7 @@ impl Telling {
         };
         if !rest.is_empty() {
             self.text.push_str(&rest);
-            self.new(AgentEvent::Text(rest));
+            self.push(AgentEvent::Text(rest));
         }
         let mut ended = self.outcome(Ending::Finished(FinishReason::Stop));
         if outcome.model_calls > 0 {

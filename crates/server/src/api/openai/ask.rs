@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quillet_core::chat::{ChatEvent, ChatOptions, ChatRequest, ChatStream, FinishReason};
 use quillet_core::store::Kind;
 use quillet_core::{ErrorCode, Role, clock};
-use quillet_host::agent::ScriptRequest;
+use quillet_host::agent::{AgentRequest, ScriptRequest};
 use quillet_host::definitions::Right;
 use quillet_prompt::{Input, ScriptJob, Unplaced};
 
@@ -177,7 +177,7 @@ async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<A
                     ..job
                 };
                 crate::api::script::check(&job)?;
-                let asked = ScriptRequest::of_job(&job).into_request();
+                let asked = AgentRequest::of_script(ScriptRequest::of_job(&job));
                 return agent::begin(agents.clone(), asked, who, run).await;
             }
             return script(&app, job, request.options).await;

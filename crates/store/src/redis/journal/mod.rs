@@ -28,7 +28,8 @@ use super::settings::Settings;
 use crate::address::RedisAddress;
 use crate::changes::Hub;
 use crate::journal::{
-    JournalOptions, LONGEST_MS, exists, head_text, lost, may_interject, millis, not_ended, unreadable,
+    JournalOptions, LONGEST_MS, exists, head_text, lost, may_interject, millis, not_ended,
+    unreadable,
 };
 use crate::{StoreOptions, ids};
 use index::{Cursor, Index, taken_out};

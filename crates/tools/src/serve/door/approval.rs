@@ -73,9 +73,7 @@ pub(super) async fn ask(
     let request = ServerRequest::ElicitRequest(request);
     let answer = context.peer.send_request(request).await;
     match answer {
-        Ok(ClientResult::ElicitResult(answer)) => {
-            Some((call.call.to_string(), decision(answer)?))
-        }
+        Ok(ClientResult::ElicitResult(answer)) => Some((call.call.to_string(), decision(answer)?)),
         Ok(_) => None,
         Err(error) => {
             tracing::debug!(%error, "an MCP client was not asked");

@@ -36,7 +36,13 @@ impl Handler {
     }
 
     async fn is_agent(&self, name: &str) -> bool {
-        name.starts_with(AGENT) && self.offer.agents().await.iter().any(|spec| spec.name == name)
+        name.starts_with(AGENT)
+            && self
+                .offer
+                .agents()
+                .await
+                .iter()
+                .any(|spec| spec.name == name)
     }
 
     /// Asks an agent, and whoever sits before the client about calls that wait.
@@ -48,7 +54,11 @@ impl Handler {
         let asked = async {
             let mut way = approval::way(context);
             let mut asked = match request.request_state {
-                None => self.offer.ask(&request.name, map(request.arguments)).await?,
+                None => {
+                    self.offer
+                        .ask(&request.name, map(request.arguments))
+                        .await?
+                }
                 Some(run) => {
                     let decisions = request.input_responses.map(approval::answers);
                     let decisions = decisions.unwrap_or_default();
@@ -84,7 +94,9 @@ impl Handler {
         let text = match asked {
             Ok((Asked::Done(text), _)) => Ok(Value::from(text)),
             Ok((Asked::Waits { run, calls }, Way::InResult)) => {
-                return Ok(CallToolResponse::InputRequired(approval::wanted(run, &calls)));
+                return Ok(CallToolResponse::InputRequired(approval::wanted(
+                    run, &calls,
+                )));
             }
             Ok((Asked::Waits { run, calls }, _)) => {
                 Ok(Value::from(approval::left_waiting(&run, &calls)))
@@ -153,7 +165,10 @@ impl ServerHandler for Handler {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = self.offer.tools();
-        let mut tools: Vec<_> = tools.iter().map(|tool| wording::tool(tool.spec())).collect();
+        let mut tools: Vec<_> = tools
+            .iter()
+            .map(|tool| wording::tool(tool.spec()))
+            .collect();
         tools.extend(self.offer.agents().await.iter().map(wording::tool));
         let (tools, next) = page(tools, request)?;
         let mut result = ListToolsResult::with_all_items(tools);

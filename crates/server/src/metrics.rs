@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use quillet_core::batch::Status;
 use quillet_core::store::Health;
 use quillet_host::counters::{ByCode, Histogram, head, line};
 use quillet_llm::{RateLimits, Spending};
@@ -65,6 +66,61 @@ pub(crate) struct Metrics {
     pub(crate) stale: AtomicU64,
     pub(crate) connections: AtomicU64,
     pub(crate) streams: AtomicU64,
+    pub(crate) batches: BatchCounts,
+}
+
+/// Batches, as a worker of this process sees them.
+#[derive(Debug, Default)]
+pub(crate) struct BatchCounts {
+    /// Those whose input is not looked at yet.
+    pub(crate) queued: AtomicU64,
+    /// Those that are worked on.
+    pub(crate) running: AtomicU64,
+    /// Those that this process brought to their end, by [`ENDS`].
+    ended: [AtomicU64; ENDS.len()],
+}
+
+/// How batches end.
+const ENDS: [Status; 4] = [
+    Status::Completed,
+    Status::Failed,
+    Status::Expired,
+    Status::Cancelled,
+];
+
+impl BatchCounts {
+    /// One has come to its end.
+    pub(crate) fn end(&self, status: Status) {
+        let place = ENDS.iter().position(|known| *known == status);
+        if let Some(count) = place.and_then(|place| self.ended.get(place)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        let name = "quillet_batches";
+        head(
+            out,
+            name,
+            "gauge",
+            "Batches that have not ended, in the store of batches.",
+        );
+        for (state, count) in [("queued", &self.queued), ("running", &self.running)] {
+            let label = format!("state=\"{state}\"");
+            line(out, name, &label, count.load(Ordering::Relaxed));
+        }
+        let name = "quillet_batches_ended_total";
+        head(
+            out,
+            name,
+            "counter",
+            "Batches that this process brought to their end.",
+        );
+        for (status, count) in ENDS.iter().zip(&self.ended) {
+            let label = format!("status=\"{}\"", status.word());
+            line(out, name, &label, count.load(Ordering::Relaxed));
+        }
+    }
 }
 
 /// What is looked up when somebody asks.
@@ -95,6 +151,7 @@ impl Metrics {
             stale: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             streams: AtomicU64::new(0),
+            batches: BatchCounts::default(),
         }
     }
 
@@ -158,6 +215,7 @@ impl Metrics {
         );
         self.write_outcomes(&mut out, gauges.counts);
         self.write_values(&mut out, gauges);
+        self.batches.write(&mut out);
         out
     }
 

@@ -1,7 +1,10 @@
 //! What stands where databases would, in a build without the feature `sql`: their routes say so.
 
+use quillet_core::ErrorCode;
 use quillet_core::build::Missing;
 
+use crate::error::{ApiError, problem};
+use crate::exchange::Call;
 use crate::row::Row;
 
 const SQL: Missing = Missing {
@@ -22,6 +25,12 @@ pub(crate) fn has_path(path: &str) -> bool {
 
 /// No routes.
 pub(crate) const ROUTES: &[Row] = &[];
+
+/// No database answers.
+pub(crate) async fn answer(call: &Call, name: &str, _: &str) -> Result<String, ApiError> {
+    let _ = (call, name);
+    Err(problem(ErrorCode::FeatureMissing, SQL.to_string()))
+}
 
 /// What this build says of a path of databases, whatever the server's prefix is.
 pub(crate) fn missing_at(path: &str) -> Option<Missing> {

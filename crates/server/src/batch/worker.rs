@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use quillet_core::ErrorCode;
@@ -128,16 +129,21 @@ impl Worker {
     async fn look(&self) -> Result<(), StoreError> {
         let active = self.store().active().await?;
         self.hands.keep_only(&active);
-        let mut turns = Vec::new();
+        let (mut turns, mut queued) = (Vec::new(), 0);
         for id in &active {
             let Some(batch) = self.store().batch(id).await? else {
                 continue;
             };
+            queued += u64::from(batch.status == Status::Validating);
             if let Some(hand) = self.stand(batch).await? {
                 turns.push(hand);
             }
         }
         self.hands.set_turns(turns);
+        let counts = &self.app.metrics.batches;
+        counts.queued.store(queued, Ordering::Relaxed);
+        let running = (active.len() as u64).saturating_sub(queued);
+        counts.running.store(running, Ordering::Relaxed);
         self.changed.notify_one();
         Ok(())
     }
@@ -149,7 +155,9 @@ impl Worker {
         match batch.status {
             Status::Validating if is_over => {
                 let step = Step::new(&[Status::Validating], Status::Expired, seconds());
-                self.store().step(&id, &step).await?;
+                if self.store().step(&id, &step).await? {
+                    self.app.metrics.batches.end(Status::Expired);
+                }
                 self.hands.drop(&id);
                 return Ok(None);
             }
@@ -218,9 +226,10 @@ impl Worker {
             Status::Expired => &[Status::Expiring],
             _ => &[Status::Cancelling],
         };
-        self.store()
-            .step(&order.id, &Step::new(from, to, now))
-            .await?;
+        let step = Step::new(from, to, now);
+        if self.store().step(&order.id, &step).await? {
+            self.app.metrics.batches.end(to);
+        }
         Ok(())
     }
 
@@ -354,7 +363,9 @@ impl Worker {
                 ..Step::new(&[Status::Validating], Status::Failed, seconds())
             },
         };
-        self.store().step(&order.id, &step).await?;
+        if self.store().step(&order.id, &step).await? && step.to == Status::Failed {
+            self.app.metrics.batches.end(Status::Failed);
+        }
         Ok(())
     }
 

@@ -73,6 +73,8 @@ pub(crate) const ROUTES: &[Row] = &[
     }),
 ];
 
+pub(crate) use question::answer;
+
 /// What a build without databases says of a path; this one has them.
 pub(crate) fn missing_at(_: &str) -> Option<Missing> {
     None

@@ -1,6 +1,7 @@
 //! Questions in words: the query that answers one, and its rows if they are wanted.
 
 use axum::response::Response;
+use quillet_core::ErrorCode;
 use quillet_sql::chain::{Generated, Previous};
 use quillet_sql::{RunOptions, SqlError};
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use super::query::{self, Answer};
 use super::served::{count, databases};
 use crate::api::chat::in_time;
 use crate::api::{Id, json};
-use crate::error::{ApiError, Problem};
+use crate::error::{ApiError, Problem, problem};
 use crate::exchange::Call;
 use crate::given::Body;
 
@@ -59,6 +60,27 @@ pub(crate) struct Answered<'a> {
     #[serde(flatten)]
     #[schema(value_type = Object)]
     ran: Option<Answer<'a>>,
+}
+
+/// The query that answers a question with its rows, as JSON, for those who ask a database as they
+/// ask a model.
+pub(crate) async fn answer(call: &Call, name: &str, question: &str) -> Result<String, ApiError> {
+    let databases = databases(call)?;
+    let options = RunOptions::default();
+    let answering = async {
+        let asked = databases.ask(name, question, &options).await;
+        asked.map_err(ApiError::from)
+    };
+    let (generated, ran) = in_time(&call.app, answering).await?;
+    count(call, ran.execution_ms);
+    let answered = Answered {
+        generated: &generated,
+        ran: Some(Answer::new(&ran)),
+    };
+    serde_json::to_string(&answered).map_err(|error| {
+        let message = format!("the answer of the database cannot be written: {error}");
+        problem(ErrorCode::ServerDefect, message)
+    })
 }
 
 /// Writes the query that answers a question; runs it only with `run`.

@@ -3,21 +3,24 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use quillet_core::ErrorCode;
-use quillet_core::chat::{ChatOptions, ChatRequest, ModelError, ModelErrorKind};
+use quillet_core::chat::{
+    ChatEvent, ChatOptions, ChatRequest, ChatStream, FinishReason, ModelError, ModelErrorKind,
+};
 use quillet_core::store::Kind;
+use quillet_core::{ErrorCode, Role, clock};
 use quillet_host::definitions::Right;
 use quillet_prompt::{Input, ScriptJob, Unplaced};
 
 use super::agent;
 use super::prompted::Prompted;
 use super::request::Asked;
-use super::target::Target;
+use super::target::{DATABASE, Target};
 use crate::api::feed::{Answer, Asking};
 use crate::api::warnings;
 use crate::app::App;
 use crate::error::{ApiError, problem};
 use crate::exchange::{Call, Exchange};
+use crate::sql;
 
 /// Asks whoever the name of the model stands for.
 pub(super) async fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
@@ -30,8 +33,14 @@ pub(super) async fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
     } = asked;
     let name = request.model.take();
     let target = Target::of(name.as_deref());
-    if let (Some(_), Target::Agent(agent)) = (call.exchange.instead(), target) {
-        return Err(needs_a_loop(&format!("the agent {agent}")));
+    if call.exchange.instead().is_some() {
+        match target {
+            Target::Agent(agent) => return Err(needs_a_loop(&format!("the agent {agent}"))),
+            Target::Database(name) => {
+                return Err(needs_a_loop(&format!("the database {name}")));
+            }
+            Target::Model | Target::Prompt(_) => {}
+        }
     }
     if !stream && !matches!(target, Target::Agent(_)) {
         // Nobody reads the pieces, so none need be made.
@@ -48,7 +57,8 @@ pub(super) async fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
         }
         (Target::Prompt(id), None) => prompt(call, Prompted::plain(id, variables), request).await,
         (Target::Agent(_), None) => agent::ask(call, name, request).await,
-        (Target::Prompt(_) | Target::Agent(_), Some(_)) => {
+        (Target::Database(name), None) => database(call, name, &request).await,
+        (Target::Prompt(_) | Target::Agent(_) | Target::Database(_), Some(_)) => {
             let message = "model: beside a prompt it is the name of a model that answers it";
             Err(problem(ErrorCode::InvalidValue, message).about("model"))
         }
@@ -59,8 +69,46 @@ pub(super) async fn ask(call: &Call, asked: Asked) -> Result<Asking, ApiError> {
 pub(super) fn name(request: &ChatRequest) -> Option<String> {
     match Target::of(request.model.as_deref()) {
         Target::Model => None,
-        Target::Prompt(_) | Target::Agent(_) => request.model.clone(),
+        Target::Prompt(_) | Target::Agent(_) | Target::Database(_) => request.model.clone(),
     }
+}
+
+/// Asks a database what the user said last. The answer is the JSON of `POST …/query/natural` with its
+/// rows.
+async fn database(call: &Call, name: &str, request: &ChatRequest) -> Result<Asking, ApiError> {
+    call.may(Right::Render, Kind::Database, name).await?;
+    let said = request.messages.iter().rev();
+    let mut said = said.filter(|message| message.role == Role::User);
+    let question = said.next().map(|message| message.content.to_string());
+    let question = question.filter(|question| !question.trim().is_empty());
+    let question = question.ok_or_else(|| {
+        let message = "messages: a database is asked what the user says last, and there is nothing";
+        problem(ErrorCode::InvalidValue, message).about("messages")
+    })?;
+    let answer = sql::answer(call, name, &question).await?;
+    let events = vec![
+        Ok(ChatEvent::Start {
+            id: format!("chatcmpl-{}", call.exchange.id()),
+            model: format!("{DATABASE}{name}"),
+            created: clock::millis() / 1000,
+        }),
+        Ok(ChatEvent::Text {
+            choice: 0,
+            text: answer,
+        }),
+        Ok(ChatEvent::Finish {
+            choice: 0,
+            reason: FinishReason::Stop,
+            raw: "stop".to_owned(),
+        }),
+    ];
+    let stream: ChatStream = Box::pin(futures_util::stream::iter(events));
+    Ok(Box::pin(async move {
+        Ok(Answer {
+            stream,
+            warnings: Vec::new(),
+        })
+    }))
 }
 
 fn model(call: &Call, request: ChatRequest) -> Asking {
@@ -87,7 +135,7 @@ async fn send(
     app: &App,
     exchange: &Exchange,
     request: ChatRequest,
-) -> Result<quillet_core::chat::ChatStream, ModelError> {
+) -> Result<ChatStream, ModelError> {
     let model = match exchange.instead() {
         Some(model) => model,
         None => app.service.model().ok_or_else(no_model)?,

@@ -9,6 +9,8 @@ pub(super) enum Target<'a> {
     Prompt(&'a str),
     /// A stored agent.
     Agent(&'a str),
+    /// A database, which is asked a question.
+    Database(&'a str),
 }
 
 /// What the names of stored prompts begin with.
@@ -17,6 +19,9 @@ pub(super) const PROMPT: &str = "prompt/";
 /// What the names of stored agents begin with.
 pub(super) const AGENT: &str = "agent/";
 
+/// What the names of databases begin with.
+pub(super) const DATABASE: &str = "database/";
+
 impl<'a> Target<'a> {
     pub(super) fn of(model: Option<&'a str>) -> Self {
         let Some(model) = model else {
@@ -24,6 +29,9 @@ impl<'a> Target<'a> {
         };
         if let Some(id) = model.strip_prefix(PROMPT) {
             return Target::Prompt(id);
+        }
+        if let Some(name) = model.strip_prefix(DATABASE) {
+            return Target::Database(name);
         }
         model
             .strip_prefix(AGENT)

@@ -7,7 +7,8 @@ use quillet_fake_provider::{FakeProvider, Fault, Refusal, Script, Turn};
 use quillet_test_support::RedisServer;
 use serde_json::json;
 
-use super::{batch, begin, content, ended, lines, row};
+use super::served::{batch, begin, content, ended};
+use super::{lines, row};
 use crate::Place;
 use crate::ask::{borrowed, reach};
 use crate::serve::Running;
@@ -198,10 +199,10 @@ fn rows_that_are_not_asked_in_time_say_so() {
     let text: String = (0..100)
         .map(|n| row(&format!("row-{n}"), "gpt-4o"))
         .collect();
-    let file = super::upload(&server, &text);
+    let file = super::served::upload(&server, &[], &text);
     let asked = json!({"input_file_id": file, "endpoint": "/v1/chat/completions",
         "completion_window": "2s"});
-    let begun = super::body(&server.request("POST", "/v1/batches", &asked.to_string()));
+    let begun = super::served::body(&server.request("POST", "/v1/batches", &asked.to_string()));
     let batch = ended(&server, begun["id"].as_str().unwrap(), || {});
     assert_eq!(batch["status"], "expired", "{batch}");
     let counts = json!({"total": 100, "completed": 0, "failed": 100});
@@ -213,4 +214,60 @@ fn rows_that_are_not_asked_in_time_say_so() {
     let failed = lines(&content(&server, &batch["error_file_id"]));
     assert_eq!(failed["row-7"]["error"]["code"], "batch_expired");
     assert!(failed["row-7"]["response"].is_null());
+}
+
+/// A key that is taken out of the configuration: its rows are not asked any more.
+#[test]
+fn rows_of_a_key_that_is_gone_are_refused() {
+    let provider = FakeProvider::start(Script::turns([Turn::text(["Hello"])]));
+    let keys = |secret: &str| {
+        format!("[server.token.ci]\nsecret = \"{secret}\"\nrights = [\"render\", \"read\"]\n")
+    };
+    let place = Place::new().with(&[("quillet.toml", &keys("one"))]);
+    let mut around = reach(&provider);
+    around.push(("QUILLET_BATCH_WORK", "false".to_owned()));
+    let args = ["--store", "sqlite:store.db", "--model", "gpt-4o"];
+    let key = [("authorization", "Bearer one")];
+    let idle = Running::start_with(&place, &args, &borrowed(&around));
+    let id = super::served::begin_as(&idle, &key, &(row("a", "gpt-4o") + &row("b", "gpt-4o")));
+    let metrics = idle.send("GET", "/metrics", &key, "");
+    assert!(
+        metrics.contains("\nquillet_batches{state=\"running\"} 0\n"),
+        "{metrics}"
+    );
+    drop(idle);
+    around.retain(|(name, _)| *name != "QUILLET_BATCH_WORK");
+    std::fs::write(place.path().join("quillet.toml"), keys("two")).unwrap();
+    let other = [("authorization", "Bearer two")];
+    let working = Running::start_with(&place, &args, &borrowed(&around));
+    let began = Instant::now();
+    loop {
+        let metrics = working.send("GET", "/metrics", &other, "");
+        let ended = "\nquillet_batches_ended_total{status=\"completed\"} 1\n";
+        if metrics.contains(ended) {
+            assert!(
+                metrics.contains("\nquillet_batches{state=\"queued\"} 0\n"),
+                "{metrics}"
+            );
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(120), "{metrics}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(working);
+    std::fs::write(place.path().join("quillet.toml"), keys("one")).unwrap();
+    let back = Running::start_with(&place, &args, &borrowed(&around));
+    let answer = back.send("GET", &format!("/v1/batches/{id}"), &key, "");
+    let batch = super::served::body(&answer);
+    assert_eq!(batch["request_counts"]["failed"], 2, "{batch}");
+    let path = format!(
+        "/v1/files/{}/content",
+        batch["error_file_id"].as_str().unwrap()
+    );
+    let errors = back.send("GET", &path, &key, "");
+    let (_, errors) = errors.split_once("\r\n\r\n").unwrap();
+    for line in lines(errors).values() {
+        assert_eq!(line["response"]["status_code"], 401, "{line}");
+    }
+    assert_eq!(provider.asked(), 0);
 }

@@ -239,7 +239,7 @@ fn who_is_killed_lets_go() {
         slow,
     ]));
     let place = place(&format!(
-        "[budget]\nstore = \"{}\"\nday_tokens = {MOST}\nhold_ms = 3000\n{KEYS}",
+        "[budget]\nstore = \"{}\"\nday_tokens = {MOST}\nhold_ms = 15000\n{KEYS}",
         redis.url()
     ));
     let around = reach(&provider);
@@ -292,7 +292,7 @@ fn drop_into(mut stream: std::net::TcpStream, address: &str) {
 fn a_run_has_a_budget_of_its_own_and_a_request_lowers_it() {
     let provider = provider(13, 10);
     let place = place(&format!(
-        "[budget]\nrun_tokens = 10000\nanswer_tokens = 100\n{KEYS}"
+        "[budget]\nrun_tokens = 100000\nanswer_tokens = 100\n{KEYS}"
     ));
     let around = reach(&provider);
     let server = Running::start_with(&place, &["--store", "dir:s"], &borrowed(&around));
@@ -312,7 +312,7 @@ fn a_run_has_a_budget_of_its_own_and_a_request_lowers_it() {
     assert!(body.contains("the request's budget.run_tokens"), "{answer}");
     assert_eq!(provider.requests().len(), 5, "{answer}");
     // A request cannot raise what there is.
-    let answer = ask(&CHAT.replace("100", "20000"), "tokens=50000");
+    let answer = ask(&CHAT.replace("100", "200000"), "tokens=500000");
     assert!(answer.contains("(budget.run_tokens)"), "{answer}");
     let answer = ask(CHAT, "eur=1");
     assert_eq!(read(&answer).0, 400, "{answer}");

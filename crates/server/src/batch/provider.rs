@@ -1,7 +1,7 @@
 //! The rows of a batch through the batch API of their model's provider: rendered as ever, handed
 //! over in portions, and written down as the results come.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,7 +142,6 @@ impl Handing<'_> {
     /// Hands over every row that has no result and was not handed over.
     async fn collect(&self, models: &Models, jobs: &mut Jobs<'_>) -> Result<Next, StoreError> {
         let order = &self.hand.order;
-        let answered = self.store.answered(&order.id, (0, u64::MAX >> 1)).await?;
         let mut portions: BTreeMap<String, Portion> = BTreeMap::new();
         let mut refused: BTreeMap<u64, RowOutcome> = BTreeMap::new();
         let mut results = Vec::new();
@@ -150,7 +149,13 @@ impl Handing<'_> {
         while let Some(number) = from {
             let page = self.store.pieces(&order.input, number, READ).await?;
             from = page.next;
-            for row in page.pieces.iter().flat_map(lines).filter_map(row) {
+            let rows: Vec<Row> = page.pieces.iter().flat_map(lines).filter_map(row).collect();
+            let mut answered = BTreeSet::new();
+            if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
+                let between = (first.number, last.number);
+                answered.extend(self.store.answered(&order.id, between).await?);
+            }
+            for row in rows {
                 if jobs.has(row.number) || answered.contains(&row.number) {
                     continue;
                 }

@@ -55,6 +55,27 @@ fn each_line_of_variables_is_a_prompt() {
         .fails(2, &["out.jsonl is there already"]);
 }
 
+/// A row may ask a database; what it says is the query and its rows.
+#[cfg(feature = "sql")]
+#[test]
+fn a_row_may_ask_a_database() {
+    let ask = row("How many customers are there?", "database/demo");
+    let place = Place::new().with(&[("rows.jsonl", &(ask + &row("b", "database/nobody")))]);
+    let args = ["batch", "rows.jsonl", "-o", "out.jsonl", "--demo"];
+    let done = place.run_with(&args, "", &[("QUILLET_MODEL", "mock")]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let of = |name: &str| lines(&fs::read_to_string(place.path().join(name)).unwrap());
+    let answered = &of("out.jsonl")["How many customers are there?"]["response"]["body"];
+    assert_eq!(answered["model"], "database/demo");
+    let said = answered["choices"][0]["message"]["content"].as_str();
+    let said: serde_json::Value = serde_json::from_str(said.unwrap()).unwrap();
+    let sql = said["generatedSql"].as_str().unwrap();
+    assert!(sql.contains("customers"), "{said}");
+    assert_eq!(said["result"]["rowCount"], 1, "{said}");
+    let failed = of("out.jsonl.errors");
+    assert_eq!(failed["b"]["response"]["status_code"], 404, "{failed:?}");
+}
+
 #[test]
 fn rows_that_fail_are_told_apart() {
     let bad = row("c", "prompt/nobody");

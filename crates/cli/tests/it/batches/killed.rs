@@ -199,10 +199,10 @@ fn rows_that_are_not_asked_in_time_say_so() {
     let text: String = (0..100)
         .map(|n| row(&format!("row-{n}"), "gpt-4o"))
         .collect();
-    let file = super::upload(&server, &text);
+    let file = super::served::upload(&server, &[], &text);
     let asked = json!({"input_file_id": file, "endpoint": "/v1/chat/completions",
         "completion_window": "2s"});
-    let begun = super::body(&server.request("POST", "/v1/batches", &asked.to_string()));
+    let begun = super::served::body(&server.request("POST", "/v1/batches", &asked.to_string()));
     let batch = ended(&server, begun["id"].as_str().unwrap(), || {});
     assert_eq!(batch["status"], "expired", "{batch}");
     let counts = json!({"total": 100, "completed": 0, "failed": 100});

@@ -15,7 +15,7 @@ pub(super) fn body(answer: &str) -> Value {
     serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
 }
 
-fn upload(server: &Running, key: &[(&str, &str)], text: &str) -> String {
+pub(super) fn upload(server: &Running, key: &[(&str, &str)], text: &str) -> String {
     let body = format!(
         "--b\r\ncontent-disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n\
          --b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"rows.jsonl\"\r\n\r\n{text}\r\n--b--\r\n"

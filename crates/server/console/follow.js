@@ -1,0 +1,64 @@
+// The stream of an answer, taken up again where its connection was lost.
+
+import { ask, events, path as at, Refused } from './api.js';
+import { ENDS } from './answer.js';
+
+/** Pauses before the next attempt, in ms; about two minutes in all. */
+const PAUSES = [200, 500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000, 15_000, 15_000, 30_000, 30_000];
+
+/**
+ * Reads `begin()`'s response, and what follows it, until the answer ends. `state` has `id` (of the
+ * request or the answer) and `last` (number of the newest event) and is kept up to date; `take(event,
+ * data)` is told each event once; `lost(attempt)` each loss, and 0 when the connection is back.
+ */
+export async function follow(begin, state, { take, lost, signal }) {
+  let response = null;
+  let attempt = 0;
+  for (;;) {
+    try {
+      response = attempt === 0 && begin ? await begin() : await takeUp(state, signal);
+      if (attempt > 0) lost(0);
+      for await (const { event, id, data } of events(response)) {
+        attempt = 0;
+        // Numbers of one run only rise; what was seen before the loss does not count twice.
+        if (id && Number(id) <= state.last) continue;
+        if (id) state.last = Number(id);
+        if (event === 'response.start' && data?.id) state.id = data.id;
+        take(event, data);
+        if (ENDS.includes(event)) return;
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      // A refusal is an answer, unless it says that the server is not ready yet.
+      if (error instanceof Refused && error.status !== 503) throw error;
+      if (error.name === 'AbortError') throw error;
+      if (attempt >= PAUSES.length) throw error;
+    }
+    if (attempt >= PAUSES.length) throw new TypeError('the stream ends again and again');
+    attempt += 1;
+    begin = null;
+    lost(attempt);
+    await pause(PAUSES[attempt - 1], signal);
+  }
+}
+
+function takeUp(state, signal) {
+  const headers = state.last ? { 'last-event-id': String(state.last) } : {};
+  return ask('GET', at`v1/response/${state.id}/events`, { signal, headers });
+}
+
+/** Waits; the network that comes back ends it early. */
+function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      removeEventListener('online', end);
+      signal.removeEventListener('abort', end);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, ms);
+    addEventListener('online', end);
+    signal.addEventListener('abort', end);
+  });
+}

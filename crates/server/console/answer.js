@@ -18,14 +18,17 @@ const REASONS = {
 
 /**
  * The view of one. `take(event, data)` is told what comes; `choose(text)` is called with the answer to
- * a question, `decided()` when somebody has decided about a call.
+ * a question, `decided(call)` when somebody has decided about a call.
  */
 export function answer({ id, choose, decided }) {
   const node = h('div', { class: 'answer' });
   const calls = new Map();
+  const waiting = new Map();
+  const foot = h('div');
   let texts = [];
   let open = null;
   let reasoning = null;
+  let asked = false;
 
   /** Where text of this block goes. A block begins anew behind a call. */
   function text(block) {
@@ -50,6 +53,7 @@ export function answer({ id, choose, decided }) {
   function call(data) {
     let known = calls.get(data.id);
     if (known) return known;
+    settled(data.id);
     const state = h('span', { class: 'badge', role: 'status' }, t('runs'));
     const body = h('div');
     known = { state, body, input: data.input ?? {} };
@@ -73,14 +77,28 @@ export function answer({ id, choose, decided }) {
     const known = calls.get(data.id) ?? call({ id: data.id, name: data.display_name ?? data.id });
     known.state.className = `badge ${data.error ? 'bad' : 'good'}`;
     known.state.textContent = data.error
-      ? t('failed after {time}', { time: took((data.duration_ms ?? 0) * 1000) })
-      : t('done in {time}', { time: took((data.duration_ms ?? 0) * 1000) });
+      ? t('failed after {time}', { time: ms(data.duration_ms) })
+      : t('done in {time}', { time: ms(data.duration_ms) });
     fill(
       known.body,
       h('h3', null, data.error ? t('Failure') : t('Result')),
       data.error ? h('div', { class: 'problem' }, long(data.error)) : json(data.output ?? null),
       data.sources?.length ? sources(data.sources) : null,
     );
+  }
+
+  function ask(data) {
+    if (waiting.has(data.id)) return;
+    const element = approval(id(), { call: data.id, tool: data.name, arguments: data.input, why: data.why }, () => decided?.(data.id));
+    waiting.set(data.id, element);
+    node.append(element);
+    open = null;
+  }
+
+  /** Somebody has decided, here or elsewhere. */
+  function settled(call) {
+    waiting.get(call)?.remove();
+    waiting.set(call, null);
   }
 
   /** The run goes on elsewhere: what it had said until then is `content`, and nothing beyond it. */
@@ -98,6 +116,7 @@ export function answer({ id, choose, decided }) {
   }
 
   function question(data) {
+    asked = true;
     const options = (data.options ?? []).map((option) => (typeof option === 'string' ? { label: option } : option));
     const row = h(
       'div',
@@ -113,9 +132,12 @@ export function answer({ id, choose, decided }) {
   }
 
   function ended(event, data) {
+    // A run that goes on after somebody has decided ends once more: what it says last counts.
+    fill(foot);
+    node.append(foot);
     const usage = data.usage;
     if (event === 'response.error') {
-      node.append(
+      foot.append(
         h(
           'div',
           { class: 'problem', role: 'alert' },
@@ -124,12 +146,13 @@ export function answer({ id, choose, decided }) {
         ),
       );
     }
-    if (event === 'response.cancelled') node.append(h('p', { class: 'warn' }, t('Stopped.')));
-    if (data.sources?.length) node.append(sources(data.sources));
-    if (REASONS[data.stop_reason]) node.append(h('p', { class: 'warn' }, t(REASONS[data.stop_reason])));
-    for (const warning of data.warnings ?? []) node.append(h('p', { class: 'quiet warn' }, shown(warning, 1000)));
+    if (event === 'response.cancelled') foot.append(h('p', { class: 'warn' }, t('Stopped.')));
+    if (data.sources?.length) foot.append(sources(data.sources));
+    // A question ends an answer like a call that the client makes.
+    if (REASONS[data.stop_reason] && !asked) foot.append(h('p', { class: 'warn' }, t(REASONS[data.stop_reason])));
+    for (const warning of data.warnings ?? []) foot.append(h('p', { class: 'quiet warn' }, shown(warning, 1000)));
     if (!usage) return;
-    node.append(
+    foot.append(
       h('p', { class: 'quiet' }, t('{input} tokens in, {output} out', { input: number(usage.input_tokens), output: number(usage.output_tokens) }), data.cost_usd ? ` · ${money(data.cost_usd)}` : null),
     );
   }
@@ -155,10 +178,10 @@ export function answer({ id, choose, decided }) {
         call(data).state.textContent = t('waits for its caller');
         break;
       case 'approval.required':
-        if (!node.querySelector(`[data-call="${CSS.escape(data.id)}"]`)) {
-          node.append(approval(id(), { call: data.id, tool: data.name, arguments: data.input, why: data.why }, decided));
-        }
-        open = null;
+        ask(data);
+        break;
+      case 'approval.decided':
+        settled(data.id);
         break;
       case 'response.resumed':
         resumed(data.content ?? '');
@@ -176,7 +199,11 @@ export function answer({ id, choose, decided }) {
     }
   }
 
-  return { node, take };
+  return { node, take, waits: () => [...waiting.values()].some(Boolean) };
+}
+
+function ms(time) {
+  return time >= 1 ? took(time * 1000) : '< 1 ms';
 }
 
 function sources(list) {

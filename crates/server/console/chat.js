@@ -2,7 +2,7 @@
 // keeps the session by itself.
 
 import { answer, ENDS } from './answer.js';
-import { ask, send } from './api.js';
+import { ask, get, path as at, send } from './api.js';
 import { address, attempt, keep, note, problem } from './app.js';
 import { follow } from './follow.js';
 import { shown, t } from './text.js';
@@ -19,7 +19,7 @@ export function chat(agent, query, signal) {
   }
   const talk = read(session);
   const log = h('div', { role: 'log', 'aria-label': t('Talk'), class: 'talk', tabindex: '0' });
-  const area = h('textarea', { rows: '3', autofocus: true });
+  const area = h('textarea', { rows: '3' });
   const submit = h('button', { class: 'main' }, t('Send'));
   const stop = button(t('Stop'), () => cancel(), { hidden: true });
   const state = h('p', { class: 'quiet', role: 'status' });
@@ -51,11 +51,19 @@ export function chat(agent, query, signal) {
   /** Draws a turn, and what came of it until now. */
   function show(turn) {
     log.append(h('div', { class: 'turn user' }, h('span', { class: 'badge' }, t('You')), ' ', h('bdi', null, shown(turn.text))));
-    const view = answer({ id: () => turn.id, choose: say, decided: () => run(turn, view, null) });
+    const view = answer({ id: () => turn.id, choose: say, decided: (call) => decided(turn, view, call) });
     log.append(view.node);
     for (const [event, data] of turn.events) view.take(event, data);
     if (turn.failed) view.node.append(again(turn));
     return view;
+  }
+
+  function decided(turn, view, call) {
+    remember(turn, 'approval.decided', { id: call });
+    view.take('approval.decided', { id: call });
+    store(session, talk);
+    // The run goes on when all that waited are decided about.
+    if (!view.waits()) run(turn, view, null);
   }
 
   function again(turn) {
@@ -70,12 +78,11 @@ export function chat(agent, query, signal) {
     turn.ended = false;
     delete turn.failed;
     ready(false);
-    const at_end = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
     try {
       await follow(begin, turn, {
         signal,
         take: (event, data) => {
-          const low = at_end || log.scrollHeight - log.scrollTop - log.clientHeight < 60;
+          const low = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
           view.take(event, data);
           remember(turn, event, data);
           if (ENDS.includes(event)) turn.ended = true;
@@ -138,13 +145,18 @@ export function chat(agent, query, signal) {
     form.requestSubmit();
   });
 
-  let open = null;
-  for (const turn of talk) {
-    const view = show(turn);
-    open = turn.ended ? null : [turn, view];
+  let last = null;
+  for (const turn of talk) last = [turn, show(turn)];
+  if (last) takeUp(...last);
+  requestAnimationFrame(() => (log.scrollTop = log.scrollHeight));
+
+  /** The tab was left while an answer came, or somebody has decided elsewhere. */
+  async function takeUp(turn, view) {
+    if (!turn.ended) return run(turn, view, null);
+    if (!view.waits()) return undefined;
+    const found = await get(at`v1/runs/${turn.id}`, { signal }).catch(() => null);
+    return found && found.state !== 'waiting' && !signal.aborted ? run(turn, view, null) : undefined;
   }
-  // The tab was left, or loaded again, while an answer came.
-  if (open) run(open[0], open[1], null);
 
   return [
     h(

@@ -46,6 +46,12 @@ function resolved(api, of) {
   return { name, value: api.components?.schemas?.[name] };
 }
 
+function named(type) {
+  const word = t(`type: ${type}`);
+  // In English a type is called what it is called.
+  return word.startsWith('type: ') ? type : word;
+}
+
 /** Its type in a few words. */
 function kind(api, of) {
   const { name, value } = resolved(api, of);
@@ -55,7 +61,7 @@ function kind(api, of) {
   const options = value.oneOf ?? value.anyOf;
   if (options) return options.map((one) => kind(api, one)).join(' | ');
   const types = Array.isArray(value.type) ? value.type : [value.type];
-  return name ?? types.map((type) => t(type === undefined ? 'anything' : `type: ${type}`)).join(' | ');
+  return name ?? types.map((type) => type === undefined ? t('anything') : named(type)).join(' | ');
 }
 
 function isDeep(api, of) {

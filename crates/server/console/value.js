@@ -95,6 +95,6 @@ export function facts(pairs) {
   return h(
     'dl',
     { class: 'facts' },
-    given.map(([name, value]) => [h('dt', null, name), h('dd', null, value instanceof Node ? value : h('bdi', null, shown(value, 500)))]),
+    given.map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value instanceof Node ? value : h('bdi', null, shown(value, 500))))),
   );
 }

@@ -33,10 +33,11 @@ export default async function docs({ query, signal }) {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = all.filter((one) => (aliases.checked || !one.alias) && words.every((word) => one.text.includes(word)));
     count.textContent = t('{found} of {all} routes', { found: number(found.length), all: number(all.length) });
-    const groups = Map.groupBy ? Map.groupBy(found, (one) => one.tag) : grouped(found);
+    const order = Object.keys(TAGS);
+    const groups = [...grouped(found)].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b));
     fill(
       list,
-      [...groups].map(([tag, members]) => h('section', null, h('h2', null, t(TAGS[tag] ?? tag)), members.map((one) => entry(api, one, query.get('route') === one.key, signal)))),
+      groups.map(([tag, members]) => h('section', null, h('h2', null, t(TAGS[tag] ?? tag)), members.map((one) => entry(api, one, query.get('route') === one.key, signal)))),
     );
   }
 

@@ -16,7 +16,7 @@ const PAGE = 100;
 
 export default async function runs({ path, query, signal }) {
   if (path.length > 1) return one(path[1], query, signal);
-  const list = h('q-list');
+  const list = h('q-list', { class: 'fit' });
   const said = h('p', { class: 'quiet', role: 'status' });
   const state = select([['', t('All')], ...STATES.map((name) => [name, t(name)])], query.get('state') ?? '', () => load());
 
@@ -113,18 +113,12 @@ async function watch(run, live, signal, ended) {
 
 function row(id, step, began) {
   const { number: at, at_ms, step: name, ...rest } = step;
+  const title = [h('span', { class: 'mono quiet' }, `+${took((at_ms - began) * 1000)}`), ' ', h('strong', null, t(name)), ' ', h('span', { class: 'foreign' }, brief(name, rest))];
   return h(
     'li',
     { value: at },
-    h(
-      'div',
-      { class: 'row' },
-      h('span', { class: 'mono quiet' }, `+${took((at_ms - began) * 1000)}`),
-      h('strong', null, t(name)),
-      h('span', { class: 'grow foreign' }, brief(name, rest)),
-      button(t('Fork here'), () => fork(id, at), { class: 'plain', 'aria-label': t('Fork at step {step}', { step: at }) }),
-    ),
-    fold(t('All of it'), () => whole(name, rest)),
+    fold(title, () => whole(name, rest)),
+    button(t('Fork here'), () => fork(id, at), { class: 'plain', 'aria-label': t('Fork at step {step}', { step: at }) }),
   );
 }
 

@@ -67,7 +67,7 @@ function parts(known) {
         [t('Store'), store && `${store.name ?? ''} ${t(store.status ?? '')}`],
         [t('Why'), store?.reason],
         [t('Prompts'), prompts && t('{valid} usable, {invalid} broken', { valid: number(prompts.valid ?? 0), invalid: number(prompts.invalid ?? 0) })],
-        ...Object.entries(rest).map(([name, value]) => [t(`part: ${name}`), described(value)]),
+        ...Object.entries(rest).map(([name, value]) => [partName(name), described(value)]),
       ]),
     ),
     ending?.length > 0 && [
@@ -91,6 +91,12 @@ function parts(known) {
       ),
     ],
   ];
+}
+
+const PARTS = { databases: 'Databases', agents: 'Agents', batches: 'Batches', traces: 'Traces', journal: 'Journal' };
+
+function partName(name) {
+  return PARTS[name] ? t(PARTS[name]) : shown(name, 60);
 }
 
 /** A part in words, whatever it has to say of itself. */

@@ -15,7 +15,7 @@ const SPANS = [['', 'Any time'], [String(HOUR), 'Last hour'], [String(24 * HOUR)
 export default async function traces({ path, query, signal }) {
   if (path.length > 1) return trace(await get(at`v1/traces/${path[1]}`, { signal }), query);
 
-  const list = h('q-list');
+  const list = h('q-list', { class: 'fit' });
   const said = h('p', { class: 'quiet', role: 'status' });
   const failure = h('div');
   const text = h('input', { type: 'search', '.value': query.get('text') ?? '', oninput: later(() => load(), 200) });

@@ -63,7 +63,7 @@ export function answer({ id, choose, decided }) {
         'details',
         { class: 'turn tool' },
         h('summary', null, t('Calls'), ' ', h('code', null, h('bdi', null, shown(data.name, 200))), ' ', state),
-        h('h3', null, t('Arguments')),
+        h('div', { class: 'quiet' }, t('Arguments')),
         json(known.input),
         body,
       ),
@@ -81,7 +81,7 @@ export function answer({ id, choose, decided }) {
       : t('done in {time}', { time: ms(data.duration_ms) });
     fill(
       known.body,
-      h('h3', null, data.error ? t('Failure') : t('Result')),
+      h('div', { class: 'quiet' }, data.error ? t('Failure') : t('Result')),
       data.error ? h('div', { class: 'problem' }, long(data.error)) : json(data.output ?? null),
       data.sources?.length ? sources(data.sources) : null,
     );

@@ -1,6 +1,6 @@
 // The stream of an answer, taken up again where its connection was lost.
 
-import { ask, events, path as at, Refused } from './api.js';
+import { ask, events, get, path as at, Refused } from './api.js';
 import { ENDS } from './answer.js';
 
 /** Pauses before the next attempt, in ms; about two minutes in all. */
@@ -29,8 +29,13 @@ export async function follow(begin, state, { take, lost, signal }) {
       }
     } catch (error) {
       if (signal.aborted) throw error;
-      // A refusal is an answer, unless it says that the server is not ready yet.
-      if (error instanceof Refused && error.status !== 503) throw error;
+      // A refusal is an answer, unless it says that the server is not ready yet, or that nobody goes
+      // on with the run yet.
+      if (error instanceof Refused && error.status === 404) {
+        const run = await journalled(state, signal);
+        if (!run) throw error;
+        if (run.state === 'ended' || run.state === 'waiting') return recall(run, take);
+      } else if (error instanceof Refused && error.status !== 503) throw error;
       if (error.name === 'AbortError') throw error;
       if (attempt >= PAUSES.length) throw error;
     }
@@ -40,6 +45,27 @@ export async function follow(begin, state, { take, lost, signal }) {
     lost(attempt);
     await pause(PAUSES[attempt - 1], signal);
   }
+}
+
+/** What the journal has of the run, if it has one. */
+function journalled(state, signal) {
+  return get(at`v1/runs/${state.id}`, { signal }).catch(() => null);
+}
+
+/** The end of a run whose events are no longer kept, from its journal. */
+function recall(run, take) {
+  const steps = run.journal ?? [];
+  const end = steps.findLast((step) => step.step === 'ended');
+  const said = steps
+    .filter((step) => step.step === 'answered')
+    .flatMap((step) => step.events)
+    .filter((event) => event.type === 'text')
+    .map((event) => event.text)
+    .join('');
+  take('response.resumed', { content: end?.text ?? said });
+  for (const one of run.waiting ?? []) take('approval.required', { id: one.call, name: one.tool, input: one.arguments, why: one.why });
+  if (end?.how === 'error') take('response.error', { message: end.error, code: 'run' });
+  else take(end?.how === 'cancelled' ? 'response.cancelled' : 'response.done', { stop_reason: run.state === 'waiting' ? 'approval_required' : 'end_turn' });
 }
 
 function takeUp(state, signal) {

@@ -118,7 +118,7 @@ function row(id, step, began) {
     'li',
     { value: at },
     fold(title, () => whole(name, rest)),
-    button(t('Fork here'), () => fork(id, at), { class: 'plain', 'aria-label': t('Fork at step {step}', { step: at }) }),
+    button(t('Fork here'), () => fork(id, at), { class: 'plain', 'aria-label': `${t('Fork here')} · ${at}` }),
   );
 }
 

@@ -279,7 +279,8 @@ test('whatever a model, a tool and a person say stays text', async () => {
 });
 
 test('names, questions, arguments of calls that wait and journals stay text', async () => {
-  const texts = FEW.map(([, text]) => text);
+  // Halves of surrogates are no text in JSON, and the server refuses such arguments.
+  const texts = FEW.map(([, text]) => text).filter((text) => text.isWellFormed());
   answers = [
     ['hostile question', { calls: [{ name: 'ask_clarification', arguments: { question: texts.join(' '), options: texts.map((text) => ({ label: text, value: text })) } }] }],
     ['hostile mail', { calls: texts.map((text) => ({ name: 'prompt_send', arguments: { to: text, [text]: text } })) }],
@@ -301,7 +302,7 @@ test('names, questions, arguments of calls that wait and journals stay text', as
   await staysText(page, 'a journal');
   answers = [];
 
-  for (const [name, text] of SHORT.filter(([, text]) => text.trim() && !/[\u0000\ud800-\udfff]/.test(text))) {
+  for (const [name, text] of SHORT.filter(([, text]) => text.trim() && text.isWellFormed() && !text.includes('\u0000'))) {
     const id = encodeURIComponent(text);
     // Not every text can be a name.
     await server.api('PUT', `api/v1/agents/${id}?broken=allow`, { ...AGENT, description: text, instructions: text, model: text }).catch(() => {});

@@ -30,6 +30,7 @@ export async function provider(script) {
     const finish = tools.length ? 'tool_calls' : 'stop';
     const usage = { prompt_tokens: 12, completion_tokens: 7, total_tokens: 19 };
     if (!wanted.stream) {
+      await answer.hold;
       const message = { role: 'assistant', content: answer.text ?? null, ...(tools.length ? { tool_calls: tools } : {}) };
       const whole = { ...base, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: finish }], usage };
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole));

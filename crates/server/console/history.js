@@ -39,7 +39,7 @@ export function history(name, signal, take) {
     const node = h(
       'section',
       { class: 'card', 'aria-label': t('Query {id}', { id: one.id }) },
-      one.naturalQuery && h('h3', null, h('bdi', null, shown(one.naturalQuery, 500))),
+      one.naturalQuery && h('h2', null, h('bdi', null, shown(one.naturalQuery, 500))),
       long(one.sqlContent),
       h('p', { class: 'quiet' }, when(one.executedAt), ' · ', t('{count} rows in {ms} ms', { count: number(one.rowCount ?? 0), ms: one.executionTimeMs ?? 0 })),
       row,

@@ -261,7 +261,7 @@ function look(title, file, signal) {
 
 function state(status) {
   const kind = { completed: 'good', failed: 'bad', expired: 'bad', cancelled: 'warn', cancelling: 'warn' }[status] ?? '';
-  return h('span', { class: `badge ${kind}` }, t(status));
+  return h('span', { class: `badge ${kind}` }, t(status.replaceAll('_', ' ')));
 }
 
 function counts({ total, completed, failed }) {

@@ -113,7 +113,7 @@ async function watch(run, live, signal, ended) {
 
 function row(id, step, began) {
   const { number: at, at_ms, step: name, ...rest } = step;
-  const title = [h('span', { class: 'mono quiet' }, `+${took((at_ms - began) * 1000)}`), ' ', h('strong', null, t(name)), ' ', h('span', { class: 'foreign' }, brief(name, rest))];
+  const title = [h('span', { class: 'mono quiet' }, `+${took((at_ms - began) * 1000)}`), ' ', h('strong', null, t(name.replaceAll('_', ' '))), ' ', h('span', { class: 'foreign' }, brief(name, rest))];
   return h(
     'li',
     { value: at },

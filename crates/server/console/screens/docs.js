@@ -14,6 +14,7 @@ const TAGS = {
   agent: 'Agents',
   openai: "OpenAI's clients",
   databases: 'Databases',
+  traces: 'Traces',
   operation: 'Operation',
   mcp: 'Model Context Protocol',
 };

@@ -1,10 +1,10 @@
 // What this service is made of and how it does: store, model, limits, tokens, numbers.
 
 import { ask, get, Refused } from '../api.js';
-import { attempt, problem } from '../app.js';
+import { address, attempt, problem } from '../app.js';
 import { number, shown, t, took } from '../text.js';
 import { facts, fold, json } from '../value.js';
-import { button, fill, h, table } from '../view.js';
+import { button, fill, h, link, table } from '../view.js';
 
 export default async function system({ signal }) {
   const body = h('div');
@@ -72,7 +72,7 @@ function parts(known) {
     ),
     ending?.length > 0 && [
       h('h2', null, t('Models that end')),
-      ending.map((one) => h('div', { class: 'problem warning' }, h('strong', null, h('bdi', null, shown(one.model ?? '', 100))), ' ', h('span', { class: 'quiet' }, shown(one.where ?? '', 200)), h('div', null, shown(one.message ?? '', 500)), one.help && h('div', { class: 'quiet' }, shown(one.help, 500)))),
+      ending.map((one) => h('div', { class: 'problem warning' }, link(h('bdi', null, shown(one.prompt ?? '', 200)), address(['prompts', one.prompt ?? ''])), h('div', null, shown(one.message ?? '', 500)), one.help && h('div', { class: 'quiet' }, shown(one.help, 500)))),
     ],
     h('h2', null, t('Tokens')),
     tokens?.length
@@ -87,13 +87,13 @@ function parts(known) {
       table(
         t('What bounds a request or a run'),
         [t('Limit'), t('Value')],
-        Object.entries(flat(limits)).map(([name, value]) => [h('code', null, shown(name, 100)), typeof value === 'number' ? number(value) : h('bdi', null, shown(value, 200))]),
+        Object.entries(flat(limits)).map(([name, value]) => [h('code', null, shown(name, 100)), typeof value === 'number' ? number(value) : typeof value === 'boolean' ? t(value ? 'yes' : 'no') : h('bdi', null, shown(value, 200))]),
       ),
     ],
   ];
 }
 
-const PARTS = { databases: 'Databases', agents: 'Agents', batches: 'Batches', traces: 'Traces', journal: 'Journal' };
+const PARTS = { model: 'Model', tools: 'Tools', databases: 'Databases', agents: 'Agents', batches: 'Batches', traces: 'Traces', journal: 'Journal' };
 
 function partName(name) {
   return PARTS[name] ? t(PARTS[name]) : shown(name, 60);
@@ -104,6 +104,7 @@ function described(value) {
   if (value === null || value === undefined) return t('none');
   if (Array.isArray(value)) return value.length ? h('span', { class: 'foreign' }, value.map((one) => shown(typeof one === 'string' ? one : (one.name ?? JSON.stringify(one)), 100)).join(', ')) : t('none');
   if (typeof value === 'boolean') return value ? t('yes') : t('no');
+  if (typeof value === 'object' && 'valid' in value) return t('{valid} usable, {invalid} broken', { valid: number(value.valid), invalid: number(value.invalid ?? 0) });
   if (typeof value === 'object') return h('span', { class: 'foreign' }, Object.entries(value).filter(([, of]) => of !== null).map(([name, of]) => `${name}: ${shown(typeof of === 'object' ? JSON.stringify(of) : of, 200)}`).join(' · '));
   return String(value);
 }

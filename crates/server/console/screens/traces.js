@@ -71,7 +71,7 @@ export default async function traces({ path, query, signal }) {
     h(
       'div',
       { class: 'row' },
-      h('div', { class: 'grow' }, field(t('Search'), text, t('Names of spans, models and errors'))),
+      h('div', { class: 'grow' }, field(t('Search'), text, t('In the name or the model'))),
       field(t('When'), since),
       h('label', { class: 'row' }, failed, t('Only failed ones')),
     ),

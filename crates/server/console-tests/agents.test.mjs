@@ -234,6 +234,21 @@ test('a run is looked at step by step, forked and removed', async () => {
   clean(page);
 });
 
+test('sources are links only where they lead to the web', async () => {
+  const page = await visit(server, '#/agents');
+  const links = await page.evaluate(async () => {
+    const { answer } = await import('./console/answer.js');
+    const view = answer({ id: () => 'x' });
+    view.take('response.done', { sources: ['https://example.org/a', 'javascript:globalThis.hostile=1', 'data:text/html,x', 'notes.md'].map((url) => ({ title: url, url })) });
+    document.querySelector('main').append(view.node);
+    view.node.querySelector('summary').click();
+    await new Promise((resolve) => setTimeout(resolve));
+    return [...view.node.querySelectorAll('a')].map((link) => link.href);
+  });
+  assert.deepEqual(links, ['https://example.org/a']);
+  await staysText(page);
+});
+
 test('the views are accessible in all sizes, languages and themes', async () => {
   await server.api('PUT', 'api/v1/agents/broken?broken=allow', { nonsense: 1 });
   await everywhere(server, '#/agents');

@@ -93,6 +93,20 @@ test('the view is accessible in all sizes, languages and themes', async () => {
   });
 });
 
+test('behind a prefix routes are where they are', async () => {
+  const behind = await serve({ env: { QUILLET_PREFIX: '/deep/below' } });
+  for (const [key, part] of [['get /deep/below/api/prompts', '"hello"'], ['get /readyz', '"ready"']]) {
+    const page = await visit(behind, `#/docs?route=${encodeURIComponent(key)}`, { prefix: '/deep/below' });
+    const one = page.locator('details.card[open]');
+    await one.getByRole('button', { name: 'Send' }).click();
+    await one.getByText('200 OK').waitFor();
+    await one.getByText(part).first().waitFor();
+    await go(page, '#/system');
+    await page.getByText('Numbers since the start').waitFor();
+    clean(page);
+  }
+});
+
 test('what comes back stays text', async () => {
   const page = await visit(server, '#/docs?route=post+/api/render');
   const one = page.locator('details.card[open]');

@@ -28,7 +28,7 @@ test('store, model, limits and numbers are shown', async () => {
   await page.getByText('Requests by route').click();
   await page.getByText('POST /api/v1/render/prompts/{id}').waitFor();
   await page.getByText('All numbers').press('Enter');
-  await page.getByText('quillet_uptime_seconds').first().waitFor();
+  await page.getByText(/quillet_http_requests_total/).first().waitFor();
   await page.getByRole('button', { name: 'Load again' }).press('Enter');
   await page.getByText('Requests by route').waitFor();
   await accessible(page);
@@ -67,7 +67,7 @@ test('the view is accessible in all sizes, languages and themes', async () => {
 });
 
 test('labels of counters stay text', async () => {
-  for (const [, text] of SHORT) await server.api('POST', `api/v1/render/prompts/${encodeURIComponent(text)}`, {}).catch(() => {});
+  for (const [, text] of SHORT.filter(([, one]) => one.isWellFormed())) await server.api('POST', `api/v1/render/prompts/${encodeURIComponent(text)}`, {}).catch(() => {});
   const page = await visit(server, '#/system');
   await page.evaluate(() => document.querySelectorAll('main details').forEach((one) => (one.open = true)));
   await staysText(page);

@@ -1,8 +1,9 @@
 // Every route of this service, as its own document describes it, each of which can be tried out.
 
-import { BASE, get, token } from '../api.js';
+import { get, token } from '../api.js';
 import { keep, problem } from '../app.js';
 import { number, shown, t, took } from '../text.js';
+import { place, prefixOf } from '../place.js';
 import { schema } from '../schema.js';
 import { fold, json, written } from '../value.js';
 import { button, field, fill, h } from '../view.js';
@@ -60,7 +61,7 @@ function routes(api) {
       const tag = operation.tags?.[0] ?? 'other';
       const key = `${method} ${path}`;
       // What is under /api/v1 only is no alias.
-      const alias = path.startsWith('/api/v1/') && Boolean(api.paths[path.replace('/api/v1/', '/api/')]);
+      const alias = path.includes('/api/v1/') && Boolean(api.paths[path.replace('/api/v1/', '/api/')]);
       all.push({ key, path, method, operation, tag, alias, text: `${key} ${operation.summary ?? ''} ${operation.description ?? ''}`.toLowerCase() });
     }
   }
@@ -123,7 +124,7 @@ function trial(api, path, method, operation, signal) {
 
   function request() {
     const query = new URLSearchParams();
-    let where = path.replace(/^\//, '');
+    let where = path;
     const headers = token() ? { authorization: `Bearer ${token()}` } : {};
     for (const { parameter, input } of inputs) {
       if (parameter.in === 'path') where = where.replace(`{${parameter.name}}`, encodeURIComponent(input.value));
@@ -141,7 +142,7 @@ function trial(api, path, method, operation, signal) {
       body = area.value;
       headers['content-type'] = type;
     }
-    return [new URL(where + (query.size ? `?${query}` : ''), BASE), { method: method.toUpperCase(), headers, body }];
+    return [place(prefixOf(api), where + (query.size ? `?${query}` : '')), { method: method.toUpperCase(), headers, body }];
   }
 
   async function send() {

@@ -2,6 +2,7 @@
 
 import { ask, get, Refused } from '../api.js';
 import { address, attempt, problem } from '../app.js';
+import { atRoot } from '../place.js';
 import { number, shown, t, took } from '../text.js';
 import { facts, fold, json } from '../value.js';
 import { button, fill, h, link, table } from '../view.js';
@@ -11,7 +12,7 @@ export default async function system({ signal }) {
   async function load() {
     // Each part stands for itself: a right that is missing hides no other.
     const [ready, known, counted] = await Promise.all(
-      [readiness(signal), get('v1/system', { signal }), ask('GET', 'metrics', { signal }).then((response) => response.text())].map((one) =>
+      [readiness(signal), get('v1/system', { signal }), counters(signal)].map((one) =>
         one.catch((error) => {
           if (signal.aborted) throw error;
           return error;
@@ -27,11 +28,15 @@ export default async function system({ signal }) {
 /** `/readyz` says why also where it refuses. */
 async function readiness(signal) {
   try {
-    return await get('readyz', { signal });
+    return await get(await atRoot('/readyz', signal), { signal });
   } catch (error) {
     if (error instanceof Refused && error.status === 503) return error.problem;
     throw error;
   }
+}
+
+async function counters(signal) {
+  return (await ask('GET', await atRoot('/metrics', signal), { signal })).text();
 }
 
 function part(found, draw) {

@@ -42,6 +42,7 @@ pub(super) const FILES: &[File] = files![
     "index.html",
     "list.js",
     "messages.js",
+    "place.js",
     "schema.js",
     "text.js",
     "trace.js",

@@ -122,6 +122,8 @@ async function database(name, query, signal) {
   async function run() {
     if (!sql.value.trim()) return;
     keep({ sql: sql.value });
+    // A query that answers another question than the one that is written there has none.
+    if (question.value !== asked) asked = '';
     busy(writing, true);
     fill(out, h('p', { class: 'quiet', role: 'status' }, t('The query runs …')));
     try {

@@ -44,6 +44,7 @@ export default async function docs({ query, signal }) {
   }
 
   draw();
+  requestAnimationFrame(() => list.querySelector('details.card[open]')?.scrollIntoView());
   return [
     h('h1', null, t('Docs'), ' ', h('span', { class: 'quiet' }, `${shown(api.info.title, 60)} ${shown(api.info.version, 40)}`)),
     h('p', { class: 'foreign' }, shown(api.info.description ?? '', 1000)),

@@ -81,7 +81,7 @@ test('spans are walked with the keyboard alone', async () => {
 });
 
 test('a chat of a prompt opens in the playground with its version, variables and model', async () => {
-  await server.api('POST', 'api/v1/chat/prompts/greet', { variables: { name: 'Grace' } });
+  await server.api('POST', 'api/v1/chat/prompts/greet%401', { variables: { name: 'Grace' } });
   const page = await visit(server, '#/traces');
   await page.locator('q-list a').first().click();
   const link = page.getByRole('link', { name: 'Open in the playground' });

@@ -143,7 +143,8 @@ function playground(spans) {
   if (!from) return null;
   const said = from.attributes;
   const variables = parsed(said['quillet.prompt.variables']);
-  const model = said['gen_ai.request.model'] ?? spans.find((span) => span.kind === 'model')?.attributes?.['gen_ai.request.model'];
+  const asked = spans.find((span) => span.kind === 'model')?.attributes ?? {};
+  const model = said['gen_ai.request.model'] ?? asked['gen_ai.request.model'] ?? asked['gen_ai.response.model'];
   return link(
     t('Open in the playground'),
     address(['play'], {
@@ -176,6 +177,7 @@ function about(span, start) {
     part(t('Arguments'), said['gen_ai.tool.call.arguments'], json),
     part(t('Result'), said['gen_ai.tool.call.result'], json),
     said['gen_ai.tool.definitions'] !== undefined && [h('h3', null, t('Tools that were offered')), definitions(said['gen_ai.tool.definitions'])],
+    ['model', 'tool'].includes(span.kind) && !PLACED.some((name) => name in said) && h('p', { class: 'quiet' }, t('Texts are kept only where agent.trace_texts says so.')),
     Object.keys(rest).length > 0 && fold(t('Attributes'), () => json(rest)),
   ];
 }

@@ -1,10 +1,10 @@
 // Agents: the list of them, what waits for a person, and a chat with one.
 
 import { get } from '../api.js';
-import { address } from '../app.js';
+import { address, attempt } from '../app.js';
 import { approval } from '../approval.js';
 import { shown, t, when } from '../text.js';
-import { fill, h, link } from '../view.js';
+import { button, fill, h, link } from '../view.js';
 import { chat } from '../chat.js';
 
 export default async function agents({ path, query, signal }) {
@@ -86,7 +86,7 @@ async function inbox(signal) {
   }
   await load();
   return [
-    h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Inbox')), link(t('Agents'), address(['agents'])), link(t('Runs'), address(['runs']))),
+    h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Inbox')), button(t('Load again'), () => attempt(load)), link(t('Agents'), address(['agents'])), link(t('Runs'), address(['runs']))),
     said,
     list,
   ];

@@ -18,7 +18,7 @@ export default async function runs({ path, query, signal }) {
   if (path.length > 1) return one(path[1], query, signal);
   const list = h('q-list', { class: 'fit' });
   const said = h('p', { class: 'quiet', role: 'status' });
-  const state = select([['', t('All')], ...STATES.map((name) => [name, t(name)])], query.get('state') ?? '', () => load());
+  const state = select([['', t('All')], ...STATES.map((name) => [name, t(name)])], query.get('state') ?? '', () => attempt(load));
 
   async function page(before) {
     const search = new URLSearchParams({ limit: PAGE, ...(state.value ? { state: state.value } : {}), ...(before ? { before } : {}) });

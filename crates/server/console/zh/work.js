@@ -74,6 +74,7 @@ export default {
   Variables: '变量',
   'Tools that were offered': '提供的工具',
   Attributes: '属性',
+  'Texts are kept only where agent.trace_texts says so.': '只有 agent.trace_texts 允许时才保存文本。',
 
   // Agents.
   Agents: '智能体',

@@ -23,7 +23,7 @@ test('a question becomes a query, rows and a chart, by the mouse', async () => {
   await page.getByLabel('Question').fill('How many orders per city?');
   await page.getByRole('button', { name: 'Write a query' }).click();
   await page.getByText('Tables that were looked at').click();
-  await page.getByText('main.customers').waitFor();
+  await page.getByText('main.customers', { exact: true }).waitFor();
   assert.match(await page.getByLabel('SQL').inputValue(), /GROUP BY customers\.city/);
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   const chart = page.getByRole('img', { name: /row_count by city/ });

@@ -72,7 +72,7 @@ async function one(id, query, signal) {
   const live = h('div');
   if (run.state === 'running' || run.state === 'ready') watch(run, live, signal, again);
   const began = run.journal[0]?.at_ms ?? run.created_ms;
-  if (query.get('fork')) queueMicrotask(() => fork(id, run.journal.at(-1)?.number));
+  if (query.get('fork')) queueMicrotask(() => fork(id, run.journal.at(-1)?.number, run.kind));
   return [
     h('div', { class: 'row' }, h('h1', { class: 'grow' }, h('bdi', null, shown(run.title, 200))), link(t('All runs'), address(['runs']))),
     h(
@@ -95,7 +95,7 @@ async function one(id, query, signal) {
     (run.waiting ?? []).map((waiting) => approval(run.id, waiting, () => watch(run, live, signal, again))),
     live,
     h('h2', null, t('Journal')),
-    h('ol', { class: 'steps' }, run.journal.map((step) => row(id, step, began))),
+    h('ol', { class: 'steps' }, run.journal.map((step) => row({ id, kind: run.kind }, step, began))),
   ];
 }
 
@@ -111,14 +111,14 @@ async function watch(run, live, signal, ended) {
   }
 }
 
-function row(id, step, began) {
+function row({ id, kind }, step, began) {
   const { number: at, at_ms, step: name, ...rest } = step;
   const title = [h('span', { class: 'mono quiet' }, `+${took((at_ms - began) * 1000)}`), ' ', h('strong', null, t(name.replaceAll('_', ' '))), ' ', h('span', { class: 'foreign' }, brief(name, rest))];
   return h(
     'li',
     { value: at },
     fold(title, () => whole(name, rest)),
-    button(t('Fork here'), () => fork(id, at), { class: 'plain', 'aria-label': `${t('Fork here')} · ${at}` }),
+    button(t('Fork here'), () => fork(id, at, kind), { class: 'plain', 'aria-label': `${t('Fork here')} · ${at}` }),
   );
 }
 
@@ -141,6 +141,8 @@ function brief(name, step) {
       return shown(`${t(step.decision?.decision ?? '')} · ${step.by ?? ''}`, 160);
     case 'ended':
       return shown(`${t(step.how ?? '')} ${step.error ?? step.text ?? ''}`, 160);
+    case 'read':
+      return shown(step.source ?? step.name ?? '', 160);
     case 'taken_over':
       return shown(step.by ?? '', 160);
     default:
@@ -153,8 +155,8 @@ function whole(name, step) {
     const setup = step.setup ?? {};
     return [
       setup.system ? [h('h3', null, t('Instructions')), long(setup.system)] : null,
-      h('h3', null, t('Messages')),
-      messages([...(setup.history ?? []), ...(setup.input ?? [])]),
+      // A script's has inputs in place of messages.
+      Array.isArray(setup.input) ? [h('h3', null, t('Messages')), messages([...(setup.history ?? []), ...setup.input])] : null,
       fold(t('Everything'), () => json(setup)),
     ];
   }
@@ -171,7 +173,7 @@ function said(events) {
 }
 
 /** Another run with the steps up to here; what is different from there on is asked for. */
-async function fork(id, step) {
+async function fork(id, step, kind) {
   const given = await dialog(t('Fork at step {step}', { step }), (close) => {
     const model = h('input', { type: 'text' });
     const prompt = h('input', { type: 'text' });
@@ -186,8 +188,8 @@ async function fork(id, step) {
       },
       h('p', null, t('A new run has the steps up to this one, without asking anybody again, and goes on from there.')),
       field(t('Another model'), model, t('Empty: the same.')),
-      field(t('Instructions from a prompt'), prompt, t('ID, or ID@8 for a version.')),
-      field(t('Other instructions'), system),
+      // A script's instructions are its own.
+      kind !== 'script' && [field(t('Instructions from a prompt'), prompt, t('ID, or ID@8 for a version.')), field(t('Other instructions'), system)],
       h('div', { class: 'row end' }, button(t('Cancel'), () => close(undefined)), h('button', { class: 'main' }, t('Fork'))),
     );
   });

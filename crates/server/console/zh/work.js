@@ -179,6 +179,7 @@ export default {
   answered: '已回答',
   unanswered: '未回答',
   called: '已调用',
+  read: '已读取',
   returned: '已返回',
   parked: '已挂起',
   decided: '已决定',

@@ -25,12 +25,12 @@ test('store, model, limits and numbers are shown', async () => {
   await page.getByText('demo in memory').first().waitFor();
   const shown = await page.locator('main').innerText();
   for (const part of [/Version/, /usable/, /Everybody|everybody/, /Mean render/, /body_bytes/]) assert.match(shown, part);
-  await page.getByText('Requests by route').click();
+  await page.locator('summary', { hasText: 'Requests by route' }).click();
   await page.getByText('POST /api/v1/render/prompts/{id}').waitFor();
   await page.getByText('All numbers').press('Enter');
   await page.getByText(/quillet_http_requests_total/).first().waitFor();
   await page.getByRole('button', { name: 'Load again' }).press('Enter');
-  await page.getByText('Requests by route').waitFor();
+  await page.locator('summary', { hasText: 'Requests by route' }).waitFor();
   await accessible(page);
 });
 

@@ -25,12 +25,18 @@ export function keepToken(value) {
 /** What the server refused. */
 export class Refused extends Error {
   constructor(status, problem) {
-    super(problem.detail ?? problem.error?.message ?? problem.message ?? `${status}`);
+    super(said(problem) ?? problem.error?.message ?? problem.message ?? `${status}`);
     this.status = status;
     this.problem = problem;
     this.code = typeof problem.error === 'string' ? problem.error : (problem.error?.code ?? '');
     this.hint = problem.hint ?? '';
   }
+}
+
+/** What a problem says; agents' routes list all that is wrong with a request. */
+function said({ detail }) {
+  if (!Array.isArray(detail)) return detail;
+  return detail.map((one) => `${(one.loc ?? []).join('.')}: ${one.msg}`).join('\n');
 }
 
 /** Encodes the parts of a path: ids may hold anything. */
@@ -50,7 +56,8 @@ export async function ask(method, where, { body, headers, signal, type } = {}) {
       signal,
       cache: 'no-store',
       headers: {
-        ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
+        // The browser names the type of a form, with what is between its parts.
+        ...(body === undefined || body instanceof FormData ? {} : { 'content-type': type ?? 'application/json' }),
         ...(sent ? { authorization: `Bearer ${sent}` } : {}),
         ...headers,
       },
@@ -88,7 +95,7 @@ export async function send(method, where, body, options) {
   return response.status === 204 ? null : response.json();
 }
 
-/** The events of a stream: `{event, data}`, data as JSON where it is some. */
+/** The events of a stream: `{event, id, data}`, data as JSON where it is some. */
 export async function* events(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
@@ -113,18 +120,20 @@ export async function* events(response) {
 
 function parsed(block) {
   let event = 'message';
+  let id = '';
   const data = [];
   for (const line of block.split('\n')) {
     if (line.startsWith('event:')) event = line.slice(6).trim();
+    else if (line.startsWith('id:')) id = line.slice(3).trim();
     else if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''));
   }
   if (data.length === 0) return null;
   const text = data.join('\n');
-  if (text === '[DONE]') return { event: 'done', data: null };
+  if (text === '[DONE]') return { event: 'done', id, data: null };
   try {
-    return { event, data: JSON.parse(text) };
+    return { event, id, data: JSON.parse(text) };
   } catch {
-    return { event, data: text };
+    return { event, id, data: text };
   }
 }
 

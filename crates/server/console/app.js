@@ -8,6 +8,14 @@ import './list.js';
 /** Sections: key, name, what makes the view. Loaded when they are first opened. */
 const SECTIONS = [
   ['prompts', 'Prompts', () => import('./screens/prompts.js')],
+  ['traces', 'Traces', () => import('./screens/traces.js')],
+  ['agents', 'Agents', () => import('./screens/agents.js')],
+  ['runs', 'Runs', () => import('./screens/runs.js')],
+  ['databases', 'Databases', () => import('./screens/databases.js')],
+  ['scripts', 'Scripts', () => import('./screens/scripts.js')],
+  ['batches', 'Batches', () => import('./screens/batches.js')],
+  ['system', 'System', () => import('./screens/system.js')],
+  ['docs', 'Docs', () => import('./screens/docs.js')],
 ];
 
 const THEME = 'quillet.theme';

@@ -25,9 +25,20 @@ export function t(english, values) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }
 
+/** Formats by language: each takes the browser longer to make than many rows of a list to show. */
+const FORMATS = {};
+
+function formats() {
+  FORMATS[language] ??= {
+    number: new Intl.NumberFormat(language),
+    time: new Intl.DateTimeFormat(language, { dateStyle: 'short', timeStyle: 'medium' }),
+  };
+  return FORMATS[language];
+}
+
 /** A count. */
 export function number(value) {
-  return new Intl.NumberFormat(language).format(value);
+  return formats().number.format(value);
 }
 
 export function money(value) {
@@ -45,8 +56,7 @@ export function took(us) {
 export function when(time) {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return String(time);
-  const format = { dateStyle: 'short', timeStyle: 'medium' };
-  return new Intl.DateTimeFormat(language, format).format(date);
+  return formats().time.format(date);
 }
 
 /** Characters that move others about, or that nobody sees. */

@@ -1,0 +1,170 @@
+// Databases: questions, queries, rows and their chart, tables, history.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { accessible, clean, everywhere, go, reach, ready, serve, staysText, visit } from './harness.mjs';
+import { TEXTS } from './hostile.mjs';
+
+const server = await serve();
+
+async function run(page, sql) {
+  await page.getByLabel('SQL').fill(sql);
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.getByRole('button', { name: 'Run', exact: true, disabled: false }).waitFor();
+}
+
+test('a question becomes a query, rows and a chart, by the mouse', async () => {
+  const page = await visit(server, '#/databases');
+  await page.getByRole('button', { name: 'Test the connection' }).click();
+  await page.getByText('It answers: version').waitFor();
+  await page.getByRole('link', { name: 'demo' }).click();
+  await ready(page);
+  await page.getByLabel('Question').fill('How many orders per city?');
+  await page.getByRole('button', { name: 'Write a query' }).click();
+  await page.getByText('Tables that were looked at').click();
+  await page.getByText('main.customers', { exact: true }).waitFor();
+  assert.match(await page.getByLabel('SQL').inputValue(), /GROUP BY customers\.city/);
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  const chart = page.getByRole('img', { name: /row_count by city/ });
+  await chart.waitFor();
+  assert.equal(await chart.locator('rect').count(), 15);
+  const cells = page.locator('td.number');
+  assert.equal(await cells.first().textContent(), '34');
+  assert.equal(await cells.first().evaluate((cell) => getComputedStyle(cell).textAlign), 'right');
+  await page.getByRole('button', { name: 'Copy as CSV' }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.deepEqual(copied.split('\r\n').slice(0, 3), ['city,row_count', '上海,34', 'London,26']);
+  await accessible(page, 'rows with a chart');
+});
+
+test('the same with the keyboard alone; the address has all of it', async () => {
+  const page = await visit(server, '#/databases/demo');
+  await reach(page, page.getByLabel('Question'));
+  await page.keyboard.type('How many orders per city?');
+  await page.keyboard.press('Enter');
+  const button = page.getByRole('button', { name: 'Run', exact: true });
+  await page.getByText('Tables that were looked at').waitFor();
+  await reach(page, button);
+  await page.keyboard.press('Enter');
+  await page.getByText('15 rows in').waitFor();
+  const again = await visit(server, new URL(page.url()).hash);
+  assert.match(await again.getByLabel('SQL').inputValue(), /GROUP BY/);
+  assert.equal(await again.getByLabel('Question').inputValue(), 'How many orders per city?');
+  const tab = again.getByRole('tab', { name: 'Ask' });
+  await reach(again, tab);
+  await again.keyboard.press('ArrowRight');
+  await again.getByText('main.orders', { exact: true }).waitFor();
+  await again.keyboard.press('ArrowRight');
+  await again.getByText('SELECT customers.city').first().waitFor();
+  clean(page);
+  clean(again);
+});
+
+test('a line is drawn over time, and nothing where nothing suits', async () => {
+  const page = await visit(server, '#/databases/demo');
+  await run(page, 'SELECT month, sales FROM monthly_sales');
+  await page.locator('svg.chart polyline').waitFor();
+  await run(page, 'SELECT name, city FROM customers');
+  await page.getByText(/rows in/).waitFor();
+  assert.equal(await page.locator('svg.chart').count(), 0);
+  clean(page);
+});
+
+test('pages of rows, and nulls', async () => {
+  const page = await visit(server, '#/databases/demo');
+  await run(page, 'SELECT o.id, NULL AS lacking FROM orders o');
+  await page.getByText('Rows 1 to 100 of').waitFor();
+  await page.getByText('NULL').first().waitFor();
+  await page.getByRole('button', { name: 'Next rows' }).click();
+  await page.getByText('Rows 101 to').waitFor();
+  clean(page);
+});
+
+test('a query that is refused says why and where', async () => {
+  const page = await visit(server, '#/databases/demo');
+  await run(page, 'SELECT 1 FROM customers\nWHERE x.nope = 1');
+  await page.getByRole('alert').getByText('there is no table or alias x').waitFor();
+  await page.getByRole('button', { name: 'To the place' }).click();
+  assert.equal(await page.getByLabel('SQL').evaluate((area) => area.value.slice(area.selectionStart, area.selectionStart + 6)), 'x.nope');
+  await run(page, 'DELETE FROM customers');
+  await page.getByRole('alert').waitFor();
+  await accessible(page, 'a refused query');
+});
+
+test('tables with their columns are found', async () => {
+  const page = await visit(server, '#/databases/demo?tab=tables');
+  await page.getByLabel('Search in tables').fill('退货');
+  await page.getByText('1 of 16 tables').waitFor();
+  await page.getByRole('columnheader', { name: 'Column' }).waitFor();
+  await page.getByLabel('Search in tables').fill('order_items');
+  await page.getByText('→ orders.id').first().waitFor();
+  await page.getByRole('button', { name: 'Read anew' }).click();
+  await page.getByText('main.order_items').waitFor();
+  await accessible(page, 'tables');
+});
+
+test('the history is searched, taken up again and accepted', async () => {
+  await server.api('POST', 'api/v1/dbs/demo/query', { sql: 'SELECT count(*) FROM reviews', naturalQuery: 'How many reviews are there?' });
+  const page = await visit(server, '#/databases/demo?tab=history');
+  await page.getByLabel('Search in the history').fill('reviews');
+  await page.getByRole('heading', { name: 'How many reviews are there?' }).waitFor();
+  await page.getByText('1 queries').waitFor();
+  await page.getByRole('button', { name: 'Accept as an example' }).click();
+  await page.getByText('example', { exact: true }).waitFor();
+  await accessible(page, 'the history');
+  await page.getByRole('button', { name: 'No example any more' }).press('Enter');
+  await page.getByRole('button', { name: 'Accept as an example' }).waitFor();
+  await page.getByRole('button', { name: 'Take up' }).click();
+  assert.match(await page.getByLabel('SQL').inputValue(), /FROM reviews/);
+  assert.equal(await page.getByLabel('Question').inputValue(), 'How many reviews are there?');
+  clean(page);
+});
+
+test('CSV is quoted, and what a spreadsheet would run is not', async () => {
+  const page = await visit(server, '#/databases');
+  const made = await page.evaluate(async () => {
+    const { csv } = await import('./console/grid.js');
+    return csv([{ key: 'a', name: 'a' }, { key: 'b', name: 'b,"c"' }], [{ a: 1, b: 'x"y' }, { a: null, b: '=cmd()' }, { a: -5, b: '-5' }, { a: true, b: 'two\nlines' }]);
+  });
+  assert.equal(made, 'a,"b,""c"""\r\n1,"x""y"\r\n,\'=cmd()\r\n-5,-5\r\ntrue,"two\nlines"');
+});
+
+test('the views are accessible in all sizes, languages and themes', async () => {
+  await everywhere(server, '#/databases');
+  await everywhere(server, '#/databases/demo?sql=SELECT%20city%2C%20count(*)%20AS%20n%20FROM%20customers%20GROUP%20BY%20city', async (page, language) => {
+    await page.getByRole('button', { name: language === 'zh' ? '运行' : 'Run', exact: true }).click();
+    await page.locator('svg.chart').waitFor();
+  });
+  await everywhere(server, '#/databases/demo?tab=tables', async (page) => page.locator('[role="tabpanel"] summary').first().click());
+  await everywhere(server, '#/databases/demo?tab=history', async (page) => page.locator('[role="tabpanel"] section').first().waitFor());
+});
+
+test('rows, names of columns, errors, questions and comments stay text', async () => {
+  const page = await visit(server, '#/databases/demo');
+  const literal = (text) => `'${text.replaceAll("'", "''")}'`;
+  // SQLite ends a text at a null byte, and a query has its length; halves of surrogates are no text.
+  const texts = TEXTS.filter(([, text]) => text.trim() && text.length <= 20_000 && !text.includes('\u0000') && text.isWellFormed());
+  let shown = 0;
+  for (const [name, text] of texts) {
+    await run(page, `SELECT ${literal(text)} AS name, 1 AS amount FROM customers LIMIT 1`);
+    shown += await page.getByText(/^1 rows in/).count();
+    await staysText(page, `${name} in a row, or in why not`);
+  }
+  assert.ok(shown >= 60, `${shown} of ${texts.length} are in rows`);
+  for (const [name, text] of texts.filter(([, text]) => text.length <= 400)) {
+    await page.getByLabel('SQL').fill(`SELECT 1 AS "${text.replaceAll('"', '""')}" FROM customers LIMIT 1`);
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('button', { name: 'Run', exact: true, disabled: false }).waitFor();
+    await staysText(page, `${name} as a column`);
+    await server.api('POST', 'api/v1/dbs/demo/query', { sql: 'SELECT 1 FROM customers LIMIT 1', naturalQuery: text }).catch(() => {});
+  }
+  await go(page, '#/databases/demo?tab=history');
+  await page.locator('[role="tabpanel"] section').first().waitFor();
+  await page.getByRole('button', { name: 'Further ones' }).click();
+  await page.locator('[role="tabpanel"] section').nth(60).waitFor();
+  await staysText(page, 'the history');
+  await go(page, `#/databases/${encodeURIComponent('<img src=x onerror=hostile=1>')}`);
+  await page.getByRole('alert').waitFor();
+  await staysText(page, 'a name that no database has');
+});

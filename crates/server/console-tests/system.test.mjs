@@ -1,0 +1,74 @@
+// The system: what it is made of, what it counts, and who may see it.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+
+import { accessible, clean, everywhere, serve, staysText, visit } from './harness.mjs';
+import { SHORT } from './hostile.mjs';
+
+const server = await serve();
+
+const folder = mkdtempSync(join(tmpdir(), 'quillet-tokens-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+writeFileSync(
+  join(folder, 'quillet.toml'),
+  ['[server.token.chief]', 'secret = "chief-secret-1"', 'rights = ["admin"]', '[server.token.reader]', 'secret = "reader-secret-2"', 'rights = ["read hello*"]', ''].join('\n'),
+);
+const guarded = await serve({ args: ['--demo', '--model', 'mock', '--config', join(folder, 'quillet.toml')] });
+
+test('store, model, limits and numbers are shown', async () => {
+  await server.api('POST', 'api/v1/render/prompts/hello', { variables: { name: 'Ada' } });
+  const page = await visit(server, '#/system');
+  await page.getByText('demo in memory').first().waitFor();
+  const shown = await page.locator('main').innerText();
+  for (const part of [/Version/, /usable/, /Everybody|everybody/, /Mean render/, /body_bytes/]) assert.match(shown, part);
+  await page.locator('summary', { hasText: 'Requests by route' }).click();
+  await page.getByText('POST /api/v1/render/prompts/{id}').waitFor();
+  await page.getByText('All numbers').press('Enter');
+  await page.getByText(/quillet_http_requests_total/).first().waitFor();
+  await page.getByRole('button', { name: 'Load again' }).press('Enter');
+  await page.locator('summary', { hasText: 'Requests by route' }).waitFor();
+  await accessible(page);
+});
+
+test('models that end soon are named, with the prompt and what to do', async () => {
+  const known = (await server.api('GET', 'v1/system')).models_ending;
+  assert.deepEqual(known, []);
+  await server.api('PUT', 'api/v1/prompts/old', { userPrompt: 'Hello', model: 'gpt-3.5-turbo' });
+  await server.api('GET', 'api/v1/prompts/old?min_revision=latest');
+  const page = await visit(server, '#/system');
+  const [ending] = (await server.api('GET', 'v1/system')).models_ending;
+  assert.equal(ending?.prompt, 'old');
+  await page.getByText(ending.help).waitFor();
+  await page.getByRole('link', { name: 'old', exact: true }).waitFor();
+  clean(page);
+});
+
+test('tokens are shown by name and rights, and never themselves', async () => {
+  const page = await visit(guarded, '#/system', { token: 'chief-secret-1' });
+  await page.getByRole('cell', { name: 'reader' }).waitFor();
+  await page.getByText('read hello*').waitFor();
+  assert.doesNotMatch(await page.content(), /secret-[12]/);
+  await accessible(page);
+});
+
+test('who lacks a right is told which', async () => {
+  const page = await visit(guarded, '#/system', { token: 'reader-secret-2' });
+  await page.getByText('This token lacks a right that this part needs:').first().waitFor();
+  await page.getByRole('alert').getByText(/admin/).first().waitFor();
+  await accessible(page);
+});
+
+test('the view is accessible in all sizes, languages and themes', async () => {
+  await everywhere(server, '#/system');
+});
+
+test('labels of counters stay text', async () => {
+  for (const [, text] of SHORT.filter(([, one]) => one.isWellFormed())) await server.api('POST', `api/v1/render/prompts/${encodeURIComponent(text)}`, {}).catch(() => {});
+  const page = await visit(server, '#/system');
+  await page.evaluate(() => document.querySelectorAll('main details').forEach((one) => (one.open = true)));
+  await staysText(page);
+});

@@ -1,0 +1,72 @@
+// A schema of the document of routes, in words.
+
+import { shown, t } from './text.js';
+import { fold } from './value.js';
+import { h } from './view.js';
+
+/** Members of members are folded; so are schemas that hold themselves. */
+export function schema(api, of, depth = 0) {
+  const { name, value } = resolved(api, of);
+  if (!value) return h('p', { class: 'quiet' }, t('anything'));
+  const options = value.oneOf ?? value.anyOf;
+  if (options) {
+    const real = options.filter((one) => one.type !== 'null');
+    if (real.length === 1) return schema(api, real[0], depth);
+    return h('div', null, t('one of'), h('ul', null, real.map((one) => h('li', null, schema(api, one, depth + 1)))));
+  }
+  if (value.allOf) return value.allOf.map((one) => schema(api, one, depth));
+  if (value.type === 'array' || value.items) {
+    return h('div', null, t('a list of'), ' ', schema(api, value.items ?? {}, depth));
+  }
+  const members = Object.entries(value.properties ?? {});
+  if (members.length === 0) return h('p', { class: 'quiet foreign' }, kind(api, of), value.description ? ` · ${shown(value.description, 500)}` : null);
+  const list = () =>
+    h(
+      'ul',
+      { class: 'members' },
+      members.map(([member, its]) =>
+        h(
+          'li',
+          null,
+          h('code', null, shown(member, 100)),
+          ' ',
+          h('span', { class: 'quiet' }, kind(api, its), (value.required ?? []).includes(member) ? ` · ${t('needed')}` : null),
+          ' ',
+          h('span', { class: 'foreign' }, shown(resolved(api, its).value?.description ?? its.description ?? '', 1000)),
+          isDeep(api, its) ? schema(api, its, depth + 1) : null,
+        ),
+      ),
+    );
+  return depth === 0 ? list() : fold(h('code', null, shown(name ?? t('an object'), 100)), list);
+}
+
+function resolved(api, of) {
+  if (!of?.$ref) return { name: null, value: of };
+  const name = of.$ref.split('/').pop();
+  return { name, value: api.components?.schemas?.[name] };
+}
+
+function named(type) {
+  const word = t(`type: ${type}`);
+  // In English a type is called what it is called.
+  return word.startsWith('type: ') ? type : word;
+}
+
+/** Its type in a few words. */
+function kind(api, of) {
+  const { name, value } = resolved(api, of);
+  if (!value) return t('anything');
+  if (value.enum) return value.enum.map((one) => JSON.stringify(one)).join(' | ');
+  if (value.type === 'array') return t('list of {what}', { what: kind(api, value.items ?? {}) });
+  const options = value.oneOf ?? value.anyOf;
+  if (options) return options.map((one) => kind(api, one)).join(' | ');
+  const types = Array.isArray(value.type) ? value.type : [value.type];
+  return name ?? types.map((type) => type === undefined ? t('anything') : named(type)).join(' | ');
+}
+
+function isDeep(api, of) {
+  const { value } = resolved(api, of);
+  const inner = value?.items ? resolved(api, value.items).value : value;
+  const options = (inner?.oneOf ?? inner?.anyOf ?? []).map((one) => resolved(api, one).value);
+  return [inner, ...options].some((one) => Object.keys(one?.properties ?? {}).length > 0);
+}

@@ -1,0 +1,93 @@
+// Agents: the list of them, what waits for a person, and a chat with one.
+
+import { get } from '../api.js';
+import { address, attempt } from '../app.js';
+import { approval } from '../approval.js';
+import { shown, t, when } from '../text.js';
+import { button, fill, h, link } from '../view.js';
+import { chat } from '../chat.js';
+
+export default async function agents({ path, query, signal }) {
+  if (path[1] === 'inbox') return inbox(signal);
+  if (path[1] === 'chat') return chat(path[2] ?? '', query, signal);
+
+  const all = await get('api/v1/agents', { signal });
+  const said = h('tbody');
+  // Each is read by itself, so that one that is broken hides no other.
+  const rows = all.map((id) => {
+    const about = h('td');
+    const state = h('td');
+    read(id, about, state, signal);
+    return h('tr', null, h('th', { scope: 'row' }, link(h('bdi', null, shown(id, 200)), address(['agents', 'chat', id]))), about, state);
+  });
+  fill(said, rows);
+  return [
+    h(
+      'div',
+      { class: 'row' },
+      h('h1', { class: 'grow' }, t('Agents')),
+      link(t('Inbox'), address(['agents', 'inbox'])),
+      link(t('Chat with a model'), address(['agents', 'chat'])),
+    ),
+    all.length === 0
+      ? h('p', null, t('There are no agents. An agent is a file below agents/ of the store, or is written with PUT /api/v1/agents/NAME.'))
+      : h(
+          'div',
+          { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('Agents') },
+          h(
+            'table',
+            null,
+            h('thead', null, h('tr', null, [t('Name'), t('What it is for'), t('State')].map((name) => h('th', { scope: 'col' }, name)))),
+            said,
+          ),
+        ),
+  ];
+}
+
+async function read(id, about, state, signal) {
+  try {
+    const found = await get(`api/v1/agents/${encodeURIComponent(id)}`, { signal });
+    const agent = found.agent ?? {};
+    fill(
+      about,
+      h('bdi', null, shown(agent.description ?? '', 300)),
+      h('div', { class: 'quiet' }, agent.model && h('bdi', null, shown(agent.model, 100)), Array.isArray(agent.ask) && agent.ask.length > 0 && ` · ${t('asks before some calls')}`),
+    );
+    const broken = found.status === 'invalid';
+    fill(
+      state,
+      h('span', { class: `badge ${broken ? 'bad' : 'good'}` }, broken ? t('broken') : t('usable')),
+      (found.diagnostics ?? []).map((one) => h('div', { class: 'quiet' }, shown(one.message, 300))),
+    );
+  } catch (error) {
+    if (!signal.aborted) fill(state, h('span', { class: 'bad' }, shown(error.message, 300)));
+  }
+}
+
+async function inbox(signal) {
+  const list = h('div');
+  const said = h('p', { class: 'quiet', role: 'status' });
+  async function load() {
+    const runs = await get('v1/runs?state=waiting&limit=200', { signal });
+    const count = runs.reduce((sum, run) => sum + (run.waiting ?? []).length, 0);
+    said.textContent = count ? t('{count} calls wait for somebody.', { count }) : t('Nothing waits for anybody.');
+    fill(
+      list,
+      runs.map((run) =>
+        h(
+          'section',
+          { 'aria-label': t('Run {id}', { id: shown(run.id, 100) }) },
+          h('h2', null, h('bdi', null, shown(run.title, 200)), ' ', link(h('code', null, shown(run.id, 100)), address(['runs', run.id]))),
+          h('p', { class: 'quiet' }, t('Begun {time}', { time: when(run.created_ms) })),
+          (run.waiting ?? []).map((waiting) => approval(run.id, waiting, () => setTimeout(() => load().catch(() => {}), 800))),
+        ),
+      ),
+    );
+  }
+  await load();
+  return [
+    h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Inbox')), button(t('Load again'), () => attempt(load)), link(t('Agents'), address(['agents'])), link(t('Runs'), address(['runs']))),
+    said,
+    list,
+  ];
+}

@@ -1,0 +1,192 @@
+// What this service is made of and how it does: store, model, limits, tokens, numbers.
+
+import { ask, get, Refused } from '../api.js';
+import { address, attempt, problem } from '../app.js';
+import { atRoot } from '../place.js';
+import { number, shown, t, took } from '../text.js';
+import { facts, fold, json } from '../value.js';
+import { button, fill, h, link, table } from '../view.js';
+
+export default async function system({ signal }) {
+  const body = h('div');
+  async function load() {
+    // Each part stands for itself: a right that is missing hides no other.
+    const [ready, known, counted] = await Promise.all(
+      [readiness(signal), get('v1/system', { signal }), counters(signal)].map((one) =>
+        one.catch((error) => {
+          if (signal.aborted) throw error;
+          return error;
+        }),
+      ),
+    );
+    fill(body, part(ready, standing), part(known, parts), part(counted, numbers));
+  }
+  await load();
+  return [h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('System')), button(t('Load again'), () => attempt(load))), body];
+}
+
+/** `/readyz` says why also where it refuses. */
+async function readiness(signal) {
+  try {
+    return await get(await atRoot('/readyz', signal), { signal });
+  } catch (error) {
+    if (error instanceof Refused && error.status === 503) return error.problem;
+    throw error;
+  }
+}
+
+async function counters(signal) {
+  return (await ask('GET', await atRoot('/metrics', signal), { signal })).text();
+}
+
+function part(found, draw) {
+  if (!(found instanceof Error)) return draw(found);
+  const lacks = found instanceof Refused && found.status === 403;
+  return [lacks ? h('p', { class: 'warn' }, t('This token lacks a right that this part needs:')) : null, problem(found)];
+}
+
+function standing(ready) {
+  const good = ready.status === 'ready';
+  return h(
+    'section',
+    { class: 'card', 'aria-label': t('State') },
+    h('p', null, h('span', { class: `badge ${good ? 'good' : 'warn'}` }, t(ready.status ?? 'unknown'))),
+    facts([
+      [t('Store'), ready.store],
+      [t('Model'), ready.model],
+      [t('Prompts'), ready.prompts],
+      [t('Broken'), ready.invalid],
+    ]),
+    (ready.reasons ?? (ready.reason ? [ready.reason] : [])).map((reason) => h('p', { class: 'warn foreign' }, shown(typeof reason === 'string' ? reason : JSON.stringify(reason), 500))),
+  );
+}
+
+function parts(known) {
+  const { version, store, prompts, limits, tokens, models_ending: ending, ...rest } = known;
+  return [
+    h(
+      'section',
+      { class: 'card', 'aria-label': t('Parts') },
+      facts([
+        [t('Version'), version],
+        [t('Store'), store && `${store.name ?? ''} ${t(store.status ?? '')}`],
+        [t('Why'), store?.reason],
+        [t('Prompts'), prompts && t('{valid} usable, {invalid} broken', { valid: number(prompts.valid ?? 0), invalid: number(prompts.invalid ?? 0) })],
+        ...Object.entries(rest).map(([name, value]) => [partName(name), described(value)]),
+      ]),
+    ),
+    ending?.length > 0 && [
+      h('h2', null, t('Models that end')),
+      ending.map((one) => h('div', { class: 'problem warning' }, link(h('bdi', null, shown(one.prompt ?? '', 200)), address(['prompts', one.prompt ?? ''])), h('div', null, shown(one.message ?? '', 500)), one.help && h('div', { class: 'quiet' }, shown(one.help, 500)))),
+    ],
+    h('h2', null, t('Tokens')),
+    tokens?.length
+      ? table(
+          t('Names and rights; the tokens themselves are never shown.'),
+          [t('Name'), t('Rights')],
+          tokens.map((one) => [h('bdi', null, shown(one.name, 100)), (one.rights ?? []).map((right) => [h('span', { class: 'badge' }, shown(right, 200)), ' '])]),
+        )
+      : h('p', null, t('No tokens are set: everybody who reaches this service may do everything.')),
+    limits && [
+      h('h2', null, t('Limits')),
+      table(
+        t('What bounds a request or a run'),
+        [t('Limit'), t('Value')],
+        Object.entries(flat(limits)).map(([name, value]) => [h('code', null, shown(name, 100)), typeof value === 'number' ? number(value) : typeof value === 'boolean' ? t(value ? 'yes' : 'no') : h('bdi', null, shown(value, 200))]),
+      ),
+    ],
+  ];
+}
+
+const PARTS = { model: 'Model', tools: 'Tools', databases: 'Databases', agents: 'Agents', batches: 'Batches', traces: 'Traces', journal: 'Journal' };
+
+function partName(name) {
+  return PARTS[name] ? t(PARTS[name]) : shown(name, 60);
+}
+
+/** A part in words, whatever it has to say of itself. */
+function described(value) {
+  if (value === null || value === undefined) return t('none');
+  if (Array.isArray(value)) return value.length ? h('span', { class: 'foreign' }, value.map((one) => shown(typeof one === 'string' ? one : (one.name ?? JSON.stringify(one)), 100)).join(', ')) : t('none');
+  if (typeof value === 'boolean') return value ? t('yes') : t('no');
+  if (typeof value === 'object' && 'valid' in value) return t('{valid} usable, {invalid} broken', { valid: number(value.valid), invalid: number(value.invalid ?? 0) });
+  if (typeof value === 'object') return h('span', { class: 'foreign' }, Object.entries(value).filter(([, of]) => of !== null).map(([name, of]) => `${name}: ${shown(typeof of === 'object' ? JSON.stringify(of) : of, 200)}`).join(' · '));
+  return String(value);
+}
+
+/** Members of members, by names with points. */
+function flat(value, before = '') {
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, of]) => (of !== null && typeof of === 'object' && !Array.isArray(of) ? Object.entries(flat(of, `${before}${name}.`)) : [[`${before}${name}`, Array.isArray(of) ? of.join(', ') : (of ?? '')]])),
+  );
+}
+
+/** Samples of Prometheus' text form: `[{ name, labels, value }]`. */
+export function samples(text) {
+  const all = [];
+  for (const line of text.split('\n')) {
+    const found = line.match(/^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/);
+    if (!found) continue;
+    const labels = {};
+    for (const [, name, value] of (found[2] ?? '').matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)) labels[name] = value.replace(/\\(.)/g, (_, sign) => (sign === 'n' ? '\n' : sign));
+    all.push({ name: found[1], labels, value: Number(found[3]) });
+  }
+  return all;
+}
+
+function numbers(text) {
+  const all = samples(text);
+  const of = (name, test = () => true) => all.filter((one) => one.name === name && test(one.labels)).reduce((sum, one) => sum + one.value, 0);
+  const one = (name) => all.find((sample) => sample.name === name)?.value;
+  const mean = (name) => (of(`${name}_count`) ? took((of(`${name}_sum`) / of(`${name}_count`)) * 1e6) : '—');
+  const routes = all
+    .filter((sample) => sample.name === 'quillet_http_requests_total' && sample.labels.route)
+    .reduce((map, { labels, value }) => {
+      const key = `${labels.method} ${labels.route}`;
+      const had = map.get(key) ?? { all: 0, bad: 0 };
+      return map.set(key, { all: had.all + value, bad: had.bad + (labels.status >= '500' ? value : 0) });
+    }, new Map());
+  const errors = all.filter((sample) => sample.name === 'quillet_errors_total').sort((a, b) => b.value - a.value);
+  return [
+    h('h2', null, t('Numbers since the start')),
+    h(
+      'div',
+      { class: 'card' },
+      facts([
+        [t('Runs for'), one('quillet_uptime_seconds') === undefined ? null : duration(one('quillet_uptime_seconds'))],
+        [t('Memory'), one('process_resident_memory_bytes') ? `${number(Math.round(one('process_resident_memory_bytes') / 2 ** 20))} MiB` : null],
+        [t('Requests'), number(of('quillet_http_requests_total'))],
+        [t('Failed with 5xx'), number(of('quillet_http_requests_total', (labels) => labels.status >= '500'))],
+        [t('Connections'), number(of('quillet_connections'))],
+        [t('Streams'), number(of('quillet_streams'))],
+        [t('Mean render'), mean('quillet_render_seconds')],
+        [t('Model to its first word'), mean('quillet_model_first_event_seconds')],
+        [t('Retries of models'), number(of('quillet_model_retries_total'))],
+        [t('Renders from an old copy'), number(of('quillet_stale_renders_total'))],
+        [t('Agents at work'), number(of('quillet_agent_active_runs'))],
+        [t('Tokens of agents'), t('{input} in, {output} out', { input: number(of('quillet_agent_tokens_total', (labels) => labels.kind === 'input')), output: number(of('quillet_agent_tokens_total', (labels) => labels.kind === 'output')) })],
+      ]),
+    ),
+    errors.length > 0 && table(t('Errors by their codes'), [t('Code'), t('Count')], errors.map((sample) => [h('code', null, shown(sample.labels.code ?? '', 100)), number(sample.value)])),
+    routes.size > 0 &&
+      fold(t('Requests by route'), () =>
+        table(
+          t('Requests by route'),
+          [t('Route'), t('Count'), t('Failed with 5xx')],
+          [...routes].sort(([, a], [, b]) => b.all - a.all).map(([route, counts]) => [h('code', { class: 'foreign' }, shown(route, 200)), number(counts.all), number(counts.bad)]),
+        ),
+      ),
+    fold(t('All numbers'), () => json(text)),
+  ];
+}
+
+function duration(seconds) {
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [Math.floor(seconds) % 60, 's'],
+  ];
+  const first = parts.findIndex(([count]) => count > 0);
+  return parts.slice(first < 0 ? 3 : first, (first < 0 ? 3 : first) + 2).map(([count, unit]) => `${count} ${unit}`).join(' ');
+}

@@ -1,0 +1,96 @@
+// What runs did: a list with filters, and one trace as a tree of spans with their times.
+
+import { get, path as at } from '../api.js';
+import { address, keep, problem } from '../app.js';
+import '../list.js';
+import { money, number, shown, t, took, when } from '../text.js';
+import { button, field, fill, h, later, select } from '../view.js';
+import { trace } from '../trace.js';
+
+const PAGE = 200;
+const HOUR = 3_600_000;
+/** How far back the list looks; hours by their names. */
+const SPANS = [['', 'Any time'], [String(HOUR), 'Last hour'], [String(24 * HOUR), 'Last day'], [String(7 * 24 * HOUR), 'Last week']];
+
+export default async function traces({ path, query, signal }) {
+  if (path.length > 1) return trace(await get(at`v1/traces/${path[1]}`, { signal }), query);
+
+  const list = h('q-list', { class: 'fit' });
+  const said = h('p', { class: 'quiet', role: 'status' });
+  const failure = h('div');
+  const text = h('input', { type: 'search', '.value': query.get('text') ?? '', oninput: later(() => load(), 200) });
+  const failed = h('input', { type: 'checkbox', '.checked': query.get('failed') === 'true', onchange: () => load() });
+  const since = select(SPANS.map(([value, name]) => [value, t(name)]), query.get('since') ?? '', () => load());
+  let asked = 0;
+
+  function page(filter, before) {
+    const search = new URLSearchParams({ ...filter, limit: PAGE });
+    if (before !== undefined) search.set('before', before);
+    return get(`v1/traces?${search}`, { signal });
+  }
+
+  async function load() {
+    const turn = (asked += 1);
+    keep({ text: text.value, failed: failed.checked ? 'true' : '', since: since.value });
+    const filter = {
+      ...(text.value ? { text: text.value } : {}),
+      ...(failed.checked ? { failed: true } : {}),
+      ...(since.value ? { since_ms: Date.now() - Number(since.value) } : {}),
+    };
+    try {
+      const first = await page(filter);
+      // What was typed meanwhile counts.
+      if (turn !== asked) return;
+      fill(failure);
+      said.textContent = first.traces.length === 0 ? t('No traces.') : '';
+      let next = first.next;
+      list.show({
+        label: t('Traces'),
+        items: first.traces,
+        row: (one) => ({ href: address(['traces', one.id]), cells: cells(one) }),
+        more:
+          next === undefined || next === null
+            ? null
+            : async () => {
+                if (next === undefined || next === null) return [];
+                const found = await page(filter, next);
+                next = found.next;
+                return found.traces;
+              },
+      });
+    } catch (error) {
+      if (signal.aborted || turn !== asked) return;
+      list.show({ label: t('Traces'), items: [], row: () => ({}) });
+      fill(failure, problem(error));
+    }
+  }
+
+  await load();
+  return [
+    h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Traces')), button(t('Load again'), load)),
+    h(
+      'div',
+      { class: 'row' },
+      h('div', { class: 'grow' }, field(t('Search'), text, t('In the name or the model'))),
+      field(t('When'), since),
+      h('label', { class: 'row' }, failed, t('Only failed ones')),
+    ),
+    failure,
+    said,
+    list,
+  ];
+}
+
+function cells(one) {
+  const tokens = (one.input_tokens ?? 0) + (one.output_tokens ?? 0);
+  return [
+    h('span', { class: 'mono' }, when(one.started_us / 1000)),
+    h('bdi', { class: 'grow' }, shown(one.name, 200)),
+    one.error && h('span', { class: 'badge bad' }, t('failed')),
+    one.model && h('bdi', { class: 'wide quiet' }, shown(one.model, 60)),
+    h('span', { class: 'wide mono' }, t('{count} spans', { count: number(one.spans ?? 0) })),
+    tokens > 0 && h('span', { class: 'wide mono' }, t('{count} tokens', { count: number(tokens) })),
+    h('span', { class: 'mono' }, took(one.duration_us ?? 0)),
+    one.cost_usd !== undefined && h('span', { class: 'wide mono' }, money(one.cost_usd)),
+  ];
+}

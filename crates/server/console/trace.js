@@ -1,0 +1,187 @@
+// One trace: its spans as a tree beside their times, and all that is known of the chosen one.
+
+import { address, keep } from './app.js';
+import './list.js';
+import { definitions, messages } from './messages.js';
+import { money, number, shown, t, took, when } from './text.js';
+import { facts, fold, json, long, parsed } from './value.js';
+import { field, fill, h, link } from './view.js';
+
+/** Attributes that have a place of their own, and are not listed once more. */
+const PLACED = [
+  'gen_ai.input.messages',
+  'gen_ai.output.messages',
+  'gen_ai.tool.definitions',
+  'gen_ai.tool.call.arguments',
+  'gen_ai.tool.call.result',
+  'quillet.prompt.variables',
+];
+
+/** The view; `found` is as `GET v1/traces/{id}` gives it. */
+export function trace(found, query) {
+  const spans = ordered(found.spans);
+  const start = Math.min(...spans.map((span) => span.started_us));
+  const whole = Math.max(1, ...spans.map((span) => span.started_us + span.duration_us - start));
+  const root = spans[0];
+  let chosen = spans.find((span) => String(span.id) === query.get('span')) ?? root;
+  let listed = spans;
+
+  const list = h('q-list', { class: 'spans' });
+  const detail = h('section', { class: 'card', 'aria-live': 'polite', 'aria-label': t('Span') });
+  const search = h('input', { type: 'search', '.value': query.get('q') ?? '', oninput: () => (keep({ q: search.value }), show()) });
+
+  function show() {
+    const word = search.value.toLowerCase();
+    listed = word ? spans.filter((span) => JSON.stringify([span.name, span.kind, span.error ?? '']).toLowerCase().includes(word)) : spans;
+    list.show({ label: t('Spans'), items: listed, row });
+  }
+
+  function row(span) {
+    return { href: address(['traces', found.id], { span: span.id }), current: span === chosen, cells: [name(span), bar(span), h('span', { class: 'mono' }, took(span.duration_us))] };
+  }
+
+  function name(span) {
+    const element = h(
+      'span',
+      { class: 'span-name' },
+      h('span', { class: `badge ${span.error ? 'bad' : ''}` }, t(span.kind)),
+      ' ',
+      h('bdi', null, shown(span.name, 120)),
+      span.error && h('span', { class: 'bad' }, ` ${t('failed')}`),
+    );
+    element.style.paddingInlineStart = `${Math.min(span.depth, 12) * 0.9}rem`;
+    return element;
+  }
+
+  function bar(span) {
+    const mark = h('span', { class: `bar ${span.error ? 'failed' : ''} ${span.kind}` });
+    mark.style.marginInlineStart = `${((span.started_us - start) / whole) * 100}%`;
+    mark.style.width = `${Math.max(0.3, (span.duration_us / whole) * 100)}%`;
+    return h('span', { class: 'timeline', 'aria-hidden': 'true' }, mark);
+  }
+
+  function choose(span) {
+    chosen = span;
+    keep({ span: span.id });
+    for (const link of list.querySelectorAll('a')) {
+      if (listed[Number(link.dataset.index)] === span) link.setAttribute('aria-current', 'true');
+      else link.removeAttribute('aria-current');
+    }
+    fill(detail, about(span, start));
+  }
+
+  // The rows are links, so that they can be opened elsewhere; here the view stays.
+  list.addEventListener('click', (event) => {
+    const link = event.target.closest('a');
+    if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    choose(listed[Number(link.dataset.index)]);
+  });
+
+  show();
+  fill(detail, about(chosen, start));
+  return [
+    h('div', { class: 'row' }, h('h1', { class: 'grow' }, h('bdi', null, shown(root?.name ?? found.id, 200))), link(t('All traces'), address(['traces']))),
+    summary(found, spans, root, whole),
+    field(t('Search in spans'), search),
+    h('div', { class: 'trace' }, list, detail),
+  ];
+}
+
+/** Spans in the order of a tree, with their depths. One whose parent is not there is a root. */
+export function ordered(spans) {
+  const ids = new Set(spans.map((span) => span.id));
+  const below = new Map();
+  for (const span of spans) {
+    const parent = ids.has(span.parent) && span.parent !== span.id ? span.parent : null;
+    if (!below.has(parent)) below.set(parent, []);
+    below.get(parent).push(span);
+  }
+  for (const children of below.values()) children.sort((a, b) => a.started_us - b.started_us);
+  const all = [];
+  const seen = new Set();
+  const stack = [...(below.get(null) ?? [])].reverse().map((span) => [span, 0]);
+  while (stack.length) {
+    const [span, depth] = stack.pop();
+    if (seen.has(span)) continue;
+    seen.add(span);
+    all.push({ ...span, depth });
+    for (const child of [...(below.get(span.id) ?? [])].reverse()) stack.push([child, depth + 1]);
+  }
+  // Parents in a circle have no root: they are shown all the same.
+  for (const span of spans) if (!seen.has(span)) all.push({ ...span, depth: 0 });
+  return all;
+}
+
+function summary(found, spans, root, whole) {
+  const of = (span, key) => Number(span.attributes?.[key] ?? 0);
+  const model = spans.filter((span) => span.kind === 'model');
+  const counted = model.length ? model : spans.slice(0, 1);
+  const input = counted.reduce((sum, span) => sum + of(span, 'gen_ai.usage.input_tokens'), 0);
+  const output = counted.reduce((sum, span) => sum + of(span, 'gen_ai.usage.output_tokens'), 0);
+  const failed = spans.filter((span) => span.error).length;
+  const run = root?.attributes?.['quillet.run'];
+  return h(
+    'div',
+    { class: 'card' },
+    facts([
+      [t('Began'), root && when(root.started_us / 1000)],
+      [t('Took'), took(whole)],
+      [t('Spans'), number(spans.length)],
+      [t('Tokens'), t('{input} in, {output} out', { input: number(input), output: number(output) })],
+      [t('Cost'), money(found.cost_usd)],
+      [t('Failures'), failed ? h('span', { class: 'bad' }, number(failed)) : '0'],
+      [t('Trace'), h('code', null, shown(found.id, 200))],
+    ]),
+    h('div', { class: 'row' }, playground(spans), run && [link(t('Its run'), address(['runs', run])), link(t('Fork here'), address(['runs', run], { fork: 1 }))]),
+  );
+}
+
+/** The way to the playground, of a run that a prompt was rendered for. */
+function playground(spans) {
+  const from = spans.find((span) => span.attributes?.['gen_ai.prompt.name']);
+  if (!from) return null;
+  const said = from.attributes;
+  const variables = parsed(said['quillet.prompt.variables']);
+  const asked = spans.find((span) => span.kind === 'model')?.attributes ?? {};
+  const model = said['gen_ai.request.model'] ?? asked['gen_ai.request.model'] ?? asked['gen_ai.response.model'];
+  return link(
+    t('Open in the playground'),
+    address(['play'], {
+      prompt: said['gen_ai.prompt.name'],
+      version: said['gen_ai.prompt.version'],
+      variables: variables === undefined ? undefined : JSON.stringify(variables),
+      model,
+    }),
+  );
+}
+
+function about(span, start) {
+  if (!span) return h('p', { class: 'quiet' }, t('No spans.'));
+  const said = span.attributes ?? {};
+  const rest = Object.fromEntries(Object.entries(said).filter(([name]) => !PLACED.includes(name)));
+  const tokens = ['input', 'output'].map((of) => said[`gen_ai.usage.${of}_tokens`]);
+  return [
+    h('h2', null, h('bdi', null, shown(span.name, 300))),
+    facts([
+      [t('Kind'), t(span.kind)],
+      [t('After'), took(span.started_us - start)],
+      [t('Took'), took(span.duration_us)],
+      [t('Model'), said['gen_ai.request.model']],
+      [t('Tokens'), tokens[0] === undefined ? null : t('{input} in, {output} out', { input: number(tokens[0]), output: number(tokens[1] ?? 0) })],
+    ]),
+    span.error && h('div', { class: 'problem' }, long(typeof span.error === 'string' ? span.error : JSON.stringify(span.error))),
+    part(t('Messages as they were sent'), said['gen_ai.input.messages'], messages),
+    part(t('Answer'), said['gen_ai.output.messages'], messages),
+    part(t('Variables'), said['quillet.prompt.variables'], json),
+    part(t('Arguments'), said['gen_ai.tool.call.arguments'], json),
+    part(t('Result'), said['gen_ai.tool.call.result'], json),
+    said['gen_ai.tool.definitions'] !== undefined && [h('h3', null, t('Tools that were offered')), definitions(said['gen_ai.tool.definitions'])],
+    ['model', 'tool'].includes(span.kind) && !PLACED.some((name) => name in said) && h('p', { class: 'quiet' }, t('Texts are kept only where agent.trace_texts says so.')),
+    Object.keys(rest).length > 0 && fold(t('Attributes'), () => json(rest)),
+  ];
+}
+
+function part(title, value, show) {
+  return value === undefined || value === null ? null : [h('h3', null, title), show(value)];
+}

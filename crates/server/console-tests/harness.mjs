@@ -6,10 +6,10 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -33,13 +33,18 @@ const MEDIA = { css: 'text/css', html: 'text/html', js: 'text/javascript', svg: 
 
 /**
  * Starts `quillet serve` on a free port, with the demo's definitions in memory unless `args` says
- * otherwise, and waits until it answers. Ends with the tests of the file.
+ * otherwise (`--store dir:{folder}/store`), and waits until it answers. `files` are written into the
+ * folder before: texts by their paths. Ends with the tests of the file.
  *
  * `url`, `stop()`, `start()` (again, on the same port), `api(method, path, body, headers)`: the
  * response's body as JSON, an error where it is refused.
  */
-export async function serve({ args = ['--demo', '--model', 'mock'], env = {} } = {}) {
+export async function serve({ args = ['--demo', '--model', 'mock'], env = {}, files = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'quillet-console-'));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
   const inherited = Object.entries(process.env).filter(([name]) => !/^(QUILLET|OTEL|OPENAI|ANTHROPIC)_/.test(name));
   let child;
   let port = 0;
@@ -51,7 +56,7 @@ export async function serve({ args = ['--demo', '--model', 'mock'], env = {} } =
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const said = [];
-    child.ended = new Promise((resolve) => child.on('close', resolve));
+    child.ended = new Promise((resolve) => child.on('exit', resolve));
     child.on('error', () => {});
     port = await new Promise((resolve, reject) => {
       child.ended.then(() => reject(new Error(`${PROGRAM} ended: ${said.join('\n')}`)));
@@ -68,6 +73,8 @@ export async function serve({ args = ['--demo', '--model', 'mock'], env = {} } =
   async function stop() {
     child.kill('SIGKILL');
     await child.ended;
+    child.stdout.destroy();
+    child.stderr.destroy();
   }
 
   await start();
@@ -103,7 +110,7 @@ after(() => browser?.close());
  * console, what the policy blocked, and requests to other origins; `page.refused` the refusals of
  * the server, which Chromium notes in the console as well.
  */
-export async function visit(server, path = '', { width = 1440, height = 900, theme = 'light', language = 'en', token, prefix = '', reduced = true } = {}) {
+export async function visit(server, path = '', { width = 1440, height = 900, theme = 'light', language = 'en', token, prefix = '', reduced = true, first = false } = {}) {
   browser ??= await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
@@ -117,12 +124,14 @@ export async function visit(server, path = '', { width = 1440, height = 900, the
     acceptDownloads: true,
   });
   if (token) await context.addInitScript((value) => sessionStorage.setItem('quillet.token', value), token);
+  context.setDefaultTimeout(15_000);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const page = await context.newPage();
   watch(page, server);
   if (process.env.QUILLET_CONSOLE === 'files') await page.route('**/console/**', fromCheckout);
   await page.goto(`${server.url}${prefix}/${path}`);
-  await ready(page);
+  // The first view of all asks for a token where one is needed.
+  if (!first) await ready(page);
   return page;
 }
 

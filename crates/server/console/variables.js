@@ -128,7 +128,7 @@ export function variablesForm(value, change) {
       about.description && shown(about.description, 500),
       about.default !== undefined && t('Default: {value}', { value: shown(JSON.stringify(about.default), 200) }),
     ].filter(Boolean);
-    return field(label, control, notes.length ? notes.join(' · ') : null);
+    return field(label, control, [notes.join(' · '), h('span', { class: 'wrong bad' })]);
   }
 
   function controlOf(name, about) {
@@ -170,6 +170,18 @@ export function variablesForm(value, change) {
     set value(given) {
       values = { ...given };
       draw(true);
+    },
+    /** Says at a field what is wrong with its value: `[name, message]`; nothing is wrong with the others. */
+    wrong(found) {
+      const all = new Map(found);
+      for (const control of element.querySelectorAll('[data-name]')) {
+        const text = all.get(control.dataset.name);
+        const place = control.parentElement.querySelector('.wrong');
+        if (place) place.textContent = text === undefined ? '' : shown(text, 300);
+        if (text !== undefined) control.setAttribute('aria-invalid', 'true');
+        else if (place?.dataset.told) control.removeAttribute('aria-invalid');
+        if (place) place.dataset.told = text === undefined ? '' : 'true';
+      }
     },
     show(schema, paths = used) {
       declared = schema ?? declared;

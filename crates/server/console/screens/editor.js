@@ -72,6 +72,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
   const discard = button(t('Discard the changes'), reset);
   const body = h('div', { class: 'columns' });
   let calls = false;
+  let used = [];
 
   function modelOf(definition) {
     return dissect(definition) ?? { raw: typeof definition === 'string' ? definition : JSON.stringify(definition, null, 2) };
@@ -242,11 +243,11 @@ export function editor({ stored, shared, findings, signal, saved }) {
       templates,
       isScript(model.format) ? null : field(t('Format'), format),
       model.texts.map((text) =>
-        [h('h3', null, isScript(model.format) ? t('Script') : h('code', null, text.key)), template(text.key, t('Template {name}', { name: text.key }), text.text, (value) => (text.text = value))],
+        [h('h2', null, isScript(model.format) ? t('Script') : h('code', null, text.key)), template(text.key, t('Template {name}', { name: text.key }), text.text, (value) => (text.text = value))],
       ),
       model.messages?.map(messageOf),
       model.messages && !readOnly && button(t('Add a message'), () => (model.messages.push({ rest: { role: 'user' }, text: '' }), restructured(`messages.${model.messages.length - 1}`))),
-      h('h3', null, t('The rest of the definition')),
+      h('h2', null, t('The rest of the definition')),
       restOf(),
     );
   }
@@ -268,7 +269,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
       h(
         'div',
         { class: 'row' },
-        h('h3', { class: 'grow' }, name),
+        h('h2', { class: 'grow' }, name),
         one.text !== null && roles,
         !readOnly && [
           button('↑', () => swap(-1), { 'aria-label': t('Message {number} up', { number: index + 1 }), disabled: index === 0 }),
@@ -348,9 +349,10 @@ export function editor({ stored, shared, findings, signal, saved }) {
         ? await send('POST', at`api/v1/render/prompts/${id}`, asked, { signal })
         : await send('POST', 'api/v1/render', { ...asked, definition }, { signal });
       calls = (answer.explanation?.calls ?? []).length > 0;
-      const used = (answer.explanation?.variables ?? []).filter(({ from }) => ['request', 'missing', 'default'].includes(from));
-      form.show(undefined, used.map(({ path }) => path).filter(isOfRequest));
+      used = (answer.explanation?.variables ?? []).filter(({ from, path }) => ['request', 'missing', 'default'].includes(from) && isOfRequest(path)).map(({ path }) => path);
+      form.show(undefined, used);
       point([]);
+      form.wrong([]);
       fill(result, rendering(answer));
     } catch (error) {
       if (error.name === 'AbortError') return;
@@ -374,8 +376,10 @@ export function editor({ stored, shared, findings, signal, saved }) {
   }
 
   function failed(error, definition) {
-    const missing = error instanceof Refused ? (error.problem.missing ?? []) : [];
-    form.show(schemaOf(declared(definition)), [...missing]);
+    const wrong = wrongValues(error);
+    const missing = [...(error.problem?.missing ?? []), ...wrong.filter(([name]) => form.value[name] === undefined).map(([name]) => name)];
+    form.show(schemaOf(declared(definition)), [...used, ...missing]);
+    form.wrong([...missing.map((path) => [plain(path).split('.')[0], t('It is missing.')]), ...wrong]);
     const found = error instanceof Refused ? [...(error.problem.diagnostics ?? [])] : [];
     const { line, column, source } = error.problem ?? {};
     if (found.length === 0 && line !== undefined) found.push({ source, line, column, severity: 'error', message: error.message });
@@ -384,6 +388,14 @@ export function editor({ stored, shared, findings, signal, saved }) {
     // It changes with every key, so it does not interrupt.
     box.setAttribute('role', 'status');
     fill(result, box);
+  }
+
+  /** Values that do not fit what is declared: `[name, message]`. */
+  function wrongValues(error) {
+    return (error.problem?.problems ?? []).flatMap(({ path, message }) => {
+      const name = message.match(/^"(.+)" is a required property$/)?.[1] ?? plain(path).split(/[./[]/)[0];
+      return name && name !== 'variables' ? [[name, message]] : [];
+    });
   }
 
   /** Marks what the server found at its place in the templates. */
@@ -477,6 +489,9 @@ export function editor({ stored, shared, findings, signal, saved }) {
       fill(merging);
       body.hidden = false;
       fill(outcome);
+      // The buttons of the merge are gone, and the keys go on from here.
+      save.disabled = false;
+      save.focus();
       if (definition === null) return;
       base = { definition: theirs.definition, revision: theirs.revision, version: theirs.version };
       model = modelOf(definition);
@@ -485,7 +500,6 @@ export function editor({ stored, shared, findings, signal, saved }) {
       tell();
       keepDraft();
       renderSoon();
-      save.focus();
     };
     body.hidden = true;
     fill(outcome);

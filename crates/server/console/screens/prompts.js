@@ -94,8 +94,8 @@ function folderRow(item) {
     cells: [
       h('span', { class: 'fold', 'aria-hidden': 'true' }, item.expanded ? '▾' : '▸'),
       h('bdi', { class: 'grow' }, shown(item.label, 200)),
-      item.broken > 0 && h('span', { class: 'badge bad' }, t('{count} broken', { count: item.broken })),
-      h('span', { class: 'quiet' }, t('{count} prompts', { count: item.count })),
+      item.broken > 0 && h('span', { class: 'badge bad' }, t('broken: {count}', { count: item.broken })),
+      h('span', { class: 'quiet' }, t('prompts: {count}', { count: item.count })),
     ],
   };
 }

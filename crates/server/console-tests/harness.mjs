@@ -16,7 +16,8 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FILES = fileURLToPath(new URL('../console/', import.meta.url));
-const PROGRAM = process.env.QUILLET_BIN ?? join(ROOT, 'target/debug/quillet');
+/** The program that is tested. */
+export const PROGRAM = process.env.QUILLET_BIN ?? join(ROOT, 'target/debug/quillet');
 const MODULES = createRequire(process.env.QUILLET_CONSOLE_MODULES ?? join(ROOT, 'target/console/'));
 const { chromium } = MODULES('playwright-core');
 const AXE = readFileSync(MODULES.resolve('axe-core/axe.min.js'), 'utf8');

@@ -138,7 +138,7 @@ export default async function play({ query, signal }) {
         one.stopButton,
         one.againButton,
         button(t('Copy'), () => copy(one), { 'aria-label': t('Copy the answer of column {number}', { number: index + 1 }) }),
-        button(t('Save as a case'), () => saveCase(one), { 'aria-label': t('Save column {number} as a case', { number: index + 1 }) }),
+        button(t('Save as a case'), () => saveCase(one), { 'aria-label': t('Save as a case: column {number}', { number: index + 1 }) }),
         columns.length > 1 && button('✕', () => (one.stop?.abort(), (columns = columns.filter((other) => other !== one)), remember(), draw()), { 'aria-label': t('Take column {number} away', { number: index + 1 }) }),
       ),
       one.body,

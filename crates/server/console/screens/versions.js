@@ -64,8 +64,8 @@ export function versions({ stored, shared, query, signal }) {
         'span',
         { class: 'row' },
         button(t('Compare'), () => choose(String(one.version)), { 'aria-label': t('Compare version {number} with the newest', { number: one.version }) }),
-        button(t('Label…'), () => promote(one.version), { 'aria-label': t('Give version {number} a label', { number: one.version }) }),
-        link(t('Play'), address(['play'], { prompt: id, versions: one.version, variables: forQuery(shared.values) }), { 'aria-label': t('Version {number} in the playground', { number: one.version }) }),
+        button(t('Label…'), () => promote(one.version), { 'aria-label': t('Label… for version {number}', { number: one.version }) }),
+        link(t('Play'), address(['play'], { prompt: id, versions: one.version, variables: forQuery(shared.values) }), { 'aria-label': t('Play version {number}', { number: one.version }) }),
       ),
     ]);
     fill(list, table(caption, columns, rows), before && button(t('Older versions'), () => tried(more)));
@@ -81,11 +81,11 @@ export function versions({ stored, shared, query, signal }) {
       h(
         'span',
         { class: 'row' },
-        button(t('Move…'), () => promote(undefined, label), { 'aria-label': t('Move the label {label}', { label: shown(label, 80) }) }),
+        button(t('Move…'), () => promote(undefined, label), { 'aria-label': t('Move… {label}', { label: shown(label, 80) }) }),
         button(t('Roll back'), () => tried(() => send('POST', `${base}/labels/${encodeURIComponent(label)}/rollback`).then(renew), t('{label} is back at the version before.', { label: shown(label, 80) })), {
-          'aria-label': t('Roll back the label {label}', { label: shown(label, 80) }),
+          'aria-label': t('Roll back {label}', { label: shown(label, 80) }),
         }),
-        button(t('Take away'), () => drop(label), { class: 'danger', 'aria-label': t('Take the label {label} away', { label: shown(label, 80) }) }),
+        button(t('Take away'), () => drop(label), { class: 'danger', 'aria-label': t('Take away {label}', { label: shown(label, 80) }) }),
       ),
     ]);
     fill(

@@ -5,7 +5,8 @@ function segments(id) {
   return id.match(/[^.:/]*[.:/]|[^.:/]+$/g) ?? [id];
 }
 
-function grown(prompts) {
+/** All prompts as a tree, for `rowsOf`. */
+export function grown(prompts) {
   const root = { children: new Map(), prompts: [] };
   for (const prompt of prompts) {
     const parts = segments(prompt.id);
@@ -30,7 +31,7 @@ function grown(prompts) {
 }
 
 /** The prefixes of all folders. */
-export function folders(prompts) {
+export function folders(tree) {
   const found = [];
   const walk = (node) => {
     for (const child of node.children.values()) {
@@ -38,7 +39,7 @@ export function folders(prompts) {
       walk(child);
     }
   };
-  walk(grown(prompts));
+  walk(tree);
   return found;
 }
 
@@ -46,7 +47,7 @@ export function folders(prompts) {
  * The rows that can be seen, folders first: `{ prompt, label }` or `{ prefix, label, count, broken,
  * expanded }`, each with `level`, `place` and `size` among its siblings.
  */
-export function rowsOf(prompts, isOpen) {
+export function rowsOf(tree, isOpen) {
   const rows = [];
   const walk = (node, level) => {
     const size = node.children.size + node.prompts.length;
@@ -63,6 +64,6 @@ export function rowsOf(prompts, isOpen) {
       rows.push({ ...leaf, level, place, size });
     }
   };
-  walk(grown(prompts), 1);
+  walk(tree, 1);
   return rows;
 }

@@ -3,16 +3,17 @@
 import { get, path as at } from '../api.js';
 import { address, go, keep } from '../app.js';
 import { FORMATS } from '../definition.js';
-import { shown, t, when } from '../text.js';
+import { number, shown, t, when } from '../text.js';
 import { button, field, fill, h, later, link, select } from '../view.js';
-import { folders, rowsOf } from '../tree.js';
+import { folders, grown, rowsOf } from '../tree.js';
 
 /** Folders that the reader has opened, for as long as the page is there. */
 const opened = new Set();
 /** Below so many prompts every folder is open at first. */
 const FEW = 60;
-/** How long a row has to be seen before it is asked who wrote it, in milliseconds. */
+/** How long the list rests before it is asked who wrote what is seen, in milliseconds, and how many at once. */
 const SEEN = 150;
+const AT_ONCE = 3;
 
 export default async function prompts({ path, query, signal }) {
   if (path.length > 1) return (await import('./prompt.js')).default({ path, query, signal });
@@ -23,9 +24,11 @@ export default async function prompts({ path, query, signal }) {
   const state = select([['', t('all')], ['valid', t('valid')], ['invalid', t('broken')]], query.get('state') ?? '', () => draw());
   const shape = select([['', t('as a tree')], ['list', t('as a list')]], query.get('as') ?? '', () => draw());
   const count = h('p', { class: 'quiet', role: 'status' });
-  const about = new Map();
+  const details = seen(signal);
   let inText = { words: '', ids: new Set() };
-  if (all.length <= FEW) for (const folder of folders(all)) opened.add(folder);
+  const small = new Map(all.map((one) => [one, `${one.id}\n${one.title ?? ''}`.toLowerCase()]));
+  let tree = { found: all, root: grown(all) };
+  if (all.length <= FEW) for (const folder of folders(tree.root)) opened.add(folder);
 
   const searchSoon = later(async () => {
     const words = search.value.trim();
@@ -41,16 +44,17 @@ export default async function prompts({ path, query, signal }) {
     const text = search.value.trim();
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     keep({ q: text, state: state.value, as: shape.value });
-    const here = (one) => words.every((word) => one.id.toLowerCase().includes(word) || one.title?.toLowerCase().includes(word));
-    const found = all.filter(
-      (one) => (state.value === '' || one.status === state.value) && (words.length === 0 || here(one) || (inText.words === text && inText.ids.has(one.id))),
-    );
-    count.textContent = t('{found} of {all} prompts', { found: found.length, all: all.length });
+    const here = (one) => words.every((word) => small.get(one).includes(word));
+    const is = (one) => (state.value === '' || one.status === state.value) && (words.length === 0 || here(one) || (inText.words === text && inText.ids.has(one.id)));
+    const found = state.value === '' && words.length === 0 ? all : all.filter(is);
+    count.textContent = t('{found} of {all} prompts', { found: number(found.length), all: number(all.length) });
     const isTree = shape.value === '';
+    // A folder that opens changes nothing in the tree itself.
+    if (isTree && tree.found !== found) tree = { found, root: grown(found) };
     const isOpen = (prefix) => words.length > 0 || opened.has(prefix);
     list.show({
       label: t('Prompts'),
-      items: isTree ? rowsOf(found, isOpen) : found.map((prompt) => ({ prompt, label: prompt.id })),
+      items: isTree ? rowsOf(tree.root, isOpen) : found.map((prompt) => ({ prompt, label: prompt.id })),
       tree: isTree,
       kept: kept === true,
       toggle(item) {
@@ -58,7 +62,7 @@ export default async function prompts({ path, query, signal }) {
         if (!opened.delete(item.prefix)) opened.add(item.prefix);
         draw(true);
       },
-      row: (item) => (item.prompt ? promptRow(item, about, signal) : folderRow(item)),
+      row: (item) => (item.prompt ? promptRow(item, details) : folderRow(item)),
     });
   }
 
@@ -72,7 +76,7 @@ export default async function prompts({ path, query, signal }) {
   ];
 }
 
-function promptRow(item, about, signal) {
+function promptRow(item, details) {
   const { prompt } = item;
   const broken = prompt.status === 'invalid';
   const found = broken && (prompt.diagnostics.find((one) => one.severity === 'error') ?? prompt.diagnostics[0]);
@@ -83,7 +87,7 @@ function promptRow(item, about, signal) {
       h('bdi', { class: 'grow' }, shown(item.label, 200), prompt.title && h('span', { class: 'quiet' }, ` ${shown(prompt.title, 100)}`)),
       broken && h('span', { class: 'badge bad' }, t('broken')),
       found && h('span', { class: 'wide quiet', title: shown(found.message, 300) }, shown(`${place} ${found.message}`, 80)),
-      details(prompt, about, signal),
+      details(prompt),
     ],
   };
 }
@@ -94,31 +98,52 @@ function folderRow(item) {
     cells: [
       h('span', { class: 'fold', 'aria-hidden': 'true' }, item.expanded ? '▾' : '▸'),
       h('bdi', { class: 'grow' }, shown(item.label, 200)),
-      item.broken > 0 && h('span', { class: 'badge bad' }, t('broken: {count}', { count: item.broken })),
-      h('span', { class: 'quiet' }, t('prompts: {count}', { count: item.count })),
+      item.broken > 0 && h('span', { class: 'badge bad' }, t('broken: {count}', { count: number(item.broken) })),
+      h('span', { class: 'quiet' }, t('prompts: {count}', { count: number(item.count) })),
     ],
   };
 }
 
-/** Labels, and who wrote the newest version: asked for those rows only that are looked at. */
-function details(prompt, about, signal) {
-  const element = h('span', { class: 'wide quiet' });
-  const known = about.get(prompt.id);
-  if (known) return fill(element, known());
-  setTimeout(async () => {
-    if (!element.isConnected || signal.aborted) return;
-    const base = at`api/v1/prompts/${prompt.id}`;
+/**
+ * Labels, and who wrote the newest version, of the rows that stay in sight: they are asked for when the
+ * list has come to rest, a few at a time, and what has left by then is not asked for at all.
+ */
+function seen(signal) {
+  const known = new Map();
+  let waiting = [];
+  let asking = 0;
+  const rest = later(() => {
+    waiting = waiting.filter(({ element }) => element.isConnected);
+    while (asking < AT_ONCE && waiting.length > 0) work();
+  }, SEEN);
+
+  async function work() {
+    asking += 1;
+    for (let next = waiting.shift(); next && !signal.aborted; next = waiting.shift()) {
+      if (next.element.isConnected) await look(next);
+    }
+    asking -= 1;
+  }
+
+  async function look({ element, id }) {
+    const base = at`api/v1/prompts/${id}`;
     const [versions, labels] = await Promise.all([`${base}/versions?limit=1`, `${base}/labels`].map((one) => get(one, { signal }).catch(() => null)));
     const newest = versions?.versions[0];
     const made = () => [
       Object.keys(labels?.labels ?? {}).slice(0, 4).map((label) => [h('span', { class: 'badge' }, shown(label, 40)), ' ']),
       newest && t('{author}, {time}', { author: shown(newest.author, 40), time: when(newest.created) }),
     ];
-    if (signal.aborted) return;
-    about.set(prompt.id, made);
+    known.set(id, made);
     fill(element, made());
-  }, SEEN);
-  return element;
+  }
+
+  return function details({ id }) {
+    const element = h('span', { class: 'wide quiet' });
+    if (known.has(id)) return fill(element, known.get(id)());
+    waiting.push({ element, id });
+    rest();
+    return element;
+  };
 }
 
 /** Asks what a new prompt is called and what it is made of; it is stored when it is first saved. */

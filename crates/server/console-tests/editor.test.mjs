@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { beside, clean, everywhere, go, reach, ready, serve, visit } from './harness.mjs';
+import { accessible, beside, clean, everywhere, go, LANGUAGES, reach, ready, serve, SPEED, THEMES, visit, WIDTHS } from './harness.mjs';
 
 const server = await serve();
 const TEXT = 'Hello {{ name }}!\nWrite {{ vscode.programming_language }} in a {{ tone }} way.\n{{ extra }}';
@@ -293,4 +293,52 @@ test('the editor everywhere', async () => {
   const id = await stored({ format: 'jinja', userPrompt: TEXT, parameters: PARAMETERS });
   await everywhere(server, address(id, { variables: '{"name":"Ada","extra":"!"}' }), (page) => result(page).getByText('Hello Ada!').waitFor());
   await everywhere(server, '#/prompts/code.review');
+});
+
+test('a merge everywhere', async () => {
+  for (const width of WIDTHS) {
+    for (const language of LANGUAGES) {
+      const id = await stored({ format: 'jinja', userPrompt: 'one\ntwo' });
+      const page = await visit(server, address(id), { width, language });
+      await page.locator('q-code textarea').first().fill('one\nmine');
+      await server.api('PUT', `api/v1/prompts/${id}`, { format: 'jinja', userPrompt: 'one\ntheirs' });
+      await page.keyboard.press('Control+s');
+      await page.locator('.merge').waitFor();
+      for (const theme of THEMES) {
+        await page.emulateMedia({ colorScheme: theme });
+        await accessible(page, `a merge at ${width} px, ${language}, ${theme}`);
+      }
+      await page.context().close();
+    }
+  }
+});
+
+test('the result follows the keys at once', async (t) => {
+  const page = await visit(server, '#/prompts/hello?variables=%7B%22name%22%3A%22Ada%22%7D');
+  await result(page).getByText('Ada').waitFor();
+  const times = [];
+  for (let key = 0; key < 20; key += 1) {
+    times.push(
+      await page.evaluate(
+        (begin) =>
+          new Promise((resolve) => {
+            const area = document.querySelector('q-code textarea');
+            const began = performance.now();
+            const watch = new MutationObserver(() => {
+              if (!document.querySelector('.result')?.textContent.startsWith(begin)) return;
+              watch.disconnect();
+              resolve(performance.now() - began);
+            });
+            watch.observe(document.querySelector('main'), { childList: true, subtree: true });
+            area.setRangeText('x', 0, 0, 'end');
+            area.dispatchEvent(new InputEvent('input', { bubbles: true }));
+          }),
+        'x'.repeat(key + 1),
+      ),
+    );
+  }
+  const sorted = times.toSorted((one, other) => one - other);
+  t.diagnostic(`from key to result, in ms: median ${sorted[10].toFixed(1)}, longest ${sorted.at(-1).toFixed(1)}`);
+  if (SPEED) assert.ok(sorted[10] <= 50, `${sorted}`);
+  clean(page);
 });

@@ -84,7 +84,7 @@ function promptRow(item, details) {
   return {
     href: address(['prompts', prompt.id]),
     cells: [
-      h('bdi', { class: 'grow' }, shown(item.label, 200), prompt.title && h('span', { class: 'quiet' }, ` ${shown(prompt.title, 100)}`)),
+      h('bdi', { class: 'grow' }, shown(item.label, 200), prompt.title && prompt.title !== item.label && h('span', { class: 'quiet' }, ` ${shown(prompt.title, 100)}`)),
       broken && h('span', { class: 'badge bad' }, t('broken')),
       found && h('span', { class: 'wide quiet', title: shown(found.message, 300) }, shown(`${place} ${found.message}`, 80)),
       details(prompt),

@@ -68,7 +68,7 @@ export function versions({ stored, shared, query, signal }) {
         link(t('Play'), address(['play'], { prompt: id, versions: one.version, variables: forQuery(shared.values) }), { 'aria-label': t('Play version {number}', { number: one.version }) }),
       ),
     ]);
-    fill(list, table(caption, columns, rows), before && button(t('Older versions'), () => tried(more)));
+    fill(list, table(caption, columns, rows, { class: 'many' }), before && button(t('Older versions'), () => tried(more)));
     drawCompared();
   }
 

@@ -60,11 +60,11 @@ test('as the text of a prompt, its message, its description and its variables', 
     await put(id, { format: 'mustache', missing: 'lenient', name: about, userPrompt: 'first', description: about }, 'first');
     await put(id, { format: 'mustache', missing: 'lenient', name: about, userPrompt: text, description: about, parameters, model: about }, whole(about) ? about : '');
     await go(page, `#/prompts/${id}?variables=${encodeURIComponent(JSON.stringify({ value: about }))}`);
-    await page.locator('[aria-busy="false"] > *').or(page.getByText('There is no such prompt.')).first().waitFor();
+    await page.locator('[aria-busy="false"] > *').or(page.getByText('There is no such prompt.')).first().waitFor({ state: 'attached' });
     await staysText(page, `${name} in the editor`);
     if (text.length < 100_000) {
       await go(page, `#/prompts/${id}?tab=versions`);
-      await page.locator('.diff').nth(1).or(page.locator('.problem').first()).or(page.getByText('There is no such prompt.')).first().waitFor();
+      await page.locator('.diff').nth(1).or(page.locator('.problem').first()).or(page.getByText('There is no such prompt.')).first().waitFor({ state: 'attached' });
       await staysText(page, `${name} in its versions`);
     }
   }

@@ -1,53 +1,16 @@
 // Editing a prompt: its templates in colours, what they render to while one types, saving.
 
-import '../code.js';
 import { ask, path as at, Refused, send } from '../api.js';
 import { beforeLeaving, finding, note, problem } from '../app.js';
 import { assemble, dissect, FORMATS, isScript, partOf } from '../definition.js';
 import { shown, t } from '../text.js';
 import { button, dialog, field, fill, h, id as unique, later, select } from '../view.js';
-import { rendering } from '../provenance.js';
-import { plain, schemaOf, variablesForm } from '../variables.js';
 import { mergeView } from '../merging.js';
+import { rendering } from '../provenance.js';
+import { latest, LONG, mentioned, offset, PAUSE, SOON, templateEditor } from '../templates.js';
+import { plain, schemaOf, variablesForm } from '../variables.js';
 
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'];
-/** Milliseconds between a key and the question to the server. */
-const SOON = 10;
-/** Where tools are called, or texts are long, a render waits for a pause in the typing. */
-const PAUSE = 350;
-const LONG = 100_000;
-
-/** Does `work` when it is called for; while it is under way, once more after it. */
-export function latest(work) {
-  let running = false;
-  let again = false;
-  return async function run() {
-    if (running) {
-      again = true;
-      return;
-    }
-    running = true;
-    do {
-      again = false;
-      await work();
-    } while (again);
-    running = false;
-  };
-}
-
-/** The place in a text of a line and a column, which count from 1, columns in characters. */
-function offset(text, line, column) {
-  let start = 0;
-  for (let passed = 1; passed < line; passed += 1) {
-    const end = text.indexOf('\n', start);
-    if (end < 0) return text.length;
-    start = end + 1;
-  }
-  const end = text.indexOf('\n', start);
-  const own = [...text.slice(start, end < 0 ? undefined : end)].slice(0, Math.max(0, column - 1));
-  return start + own.join('').length;
-}
-
 const KEPT = 'quillet.draft.';
 
 /**
@@ -165,65 +128,16 @@ export function editor({ stored, shared, findings, signal, saved }) {
   // One editor for each template.
 
   function template(key, label, text, set) {
-    const code = document.createElement('q-code');
-    const list = h('ul', { class: 'findings', id: unique('l') });
-    const part = { code, list, read: { tokens: [], findings: [] }, extra: [], draw };
-    // It has no text area before it is in the page.
-    queueMicrotask(() => {
-      code.value = text;
-      code.label = label;
-      code.readOnly = readOnly;
-      code.describedBy = list.id;
-      code.paint(part.read.tokens, part.read.findings);
+    const part = templateEditor({
+      label,
+      text,
+      readOnly,
+      signal,
+      format: () => (model.raw !== undefined ? 'json' : isScript(model.format) ? 'script' : model.format || 'go'),
+      edited: (value) => (set(value), changed()),
     });
-    const format = () => (model.raw !== undefined ? 'json' : isScript(model.format) ? 'script' : model.format || 'go');
-    const ask = (place) => send('POST', 'api/v1/source', { format: format(), text: code.value, ...place }, { signal });
-    const read = latest(async () => {
-      const seen = code.value;
-      try {
-        const found = await ask({});
-        if (seen === code.value) part.read = found;
-      } catch (error) {
-        if (error.name === 'AbortError' || seen !== code.value) return;
-        part.read = { tokens: [], findings: [] };
-      }
-      if (seen === code.value) draw();
-    });
-    function draw() {
-      const found = [...part.read.findings, ...part.extra.map((one) => one.place(code.value)).filter(Boolean)];
-      code.paint(part.read.tokens, found);
-      fill(
-        list,
-        found.slice(0, 50).map((one) =>
-          h(
-            'li',
-            null,
-            button(t('{place}: {message}', { place: placed(code.value, one.start), message: shown(one.message, 500) }), () => code.go(one.start), {
-              class: `plain ${one.severity === 'error' ? 'bad' : 'warn'}`,
-            }),
-            one.help && h('small', null, ` ${shown(one.help, 500)}`),
-          ),
-        ),
-      );
-    }
-    const readSoon = later(read, SOON);
-    code.complete = async (place) => (await ask({ at: place })).completions ?? [];
-    code.addEventListener('edit', () => {
-      set(code.value);
-      part.extra = [];
-      (code.value.length > LONG ? readLate : readSoon)();
-      changed();
-    });
-    const readLate = later(read, PAUSE);
-    part.again = readSoon;
-    queueMicrotask(readSoon);
     parts.set(key, part);
-    return h('div', { class: 'field' }, code, list);
-  }
-
-  function placed(text, start) {
-    const before = text.slice(0, start).split('\n');
-    return `${before.length}:${[...before.at(-1)].length + 1}`;
+    return part.element;
   }
 
   function build() {
@@ -422,13 +336,6 @@ export function editor({ stored, shared, findings, signal, saved }) {
       }
     }
     for (const part of parts.values()) part.draw();
-  }
-
-  /** Where a template names a variable. */
-  function mentioned(text, path) {
-    const name = plain(path).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    const found = text.match(new RegExp(`(?<=[{%#][^{}]*?)(?<![\\w])${name}(?![\\w])`));
-    return found ? found.index : -1;
   }
 
   // Saving.

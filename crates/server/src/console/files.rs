@@ -40,6 +40,7 @@ pub(super) const FILES: &[File] = files![
     "merge.js",
     "merging.js",
     "provenance.js",
+    "templates.js",
     "text.js",
     "tree.js",
     "variables.js",

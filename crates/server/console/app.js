@@ -8,6 +8,7 @@ import './list.js';
 /** Sections: key, name, what makes the view. Loaded when they are first opened. */
 const SECTIONS = [
   ['prompts', 'Prompts', () => import('./screens/prompts.js')],
+  ['play', 'Playground', () => import('./screens/play.js')],
   ['traces', 'Traces', () => import('./screens/traces.js')],
   ['agents', 'Agents', () => import('./screens/agents.js')],
   ['runs', 'Runs', () => import('./screens/runs.js')],
@@ -22,6 +23,8 @@ const THEME = 'quillet.theme';
 const main = h('main', { id: 'main', tabindex: '-1' });
 const notes = h('div', { id: 'notes', role: 'status', 'aria-live': 'polite' });
 let leave = new AbortController();
+let hold = null;
+let here = location.hash;
 
 /** Where the address points: `#/prompts/ID?tab=versions`. */
 function route() {
@@ -57,6 +60,24 @@ export function keep(query) {
   const { path, query: now } = route();
   const all = { ...Object.fromEntries(now), ...query };
   history.replaceState(null, '', address(path, all));
+  here = location.hash;
+}
+
+/** Has `may()` asked before another view is opened from this one; it promises whether that is well. */
+export function beforeLeaving(may) {
+  hold = may;
+}
+
+/** Another address was chosen. While it is asked whether to leave, the old one stands. */
+async function moved() {
+  const to = location.hash;
+  if (hold) {
+    const from = hold;
+    history.replaceState(null, '', here || '#/');
+    if (!(await from()) || hold !== from) return;
+    history.replaceState(null, '', to);
+  }
+  open();
 }
 
 /** Says something at the edge of the page, and to screen readers. */
@@ -109,6 +130,8 @@ async function open() {
   leave = new AbortController();
   const { signal } = leave;
   const to = route();
+  hold = null;
+  here = location.hash;
   drawSections(to.path[0]);
   const section = SECTIONS.find(([key]) => key === to.path[0]);
   const moved = document.activeElement?.closest?.('nav');
@@ -188,5 +211,5 @@ document.body.append(
   main,
   notes,
 );
-addEventListener('hashchange', open);
+addEventListener('hashchange', moved);
 open();

@@ -8,14 +8,20 @@ const BEYOND = 8;
 /**
  * `<q-list>`. `show({ label, row, items, more })`: `row(item)` gives `{ href, cells }`; `more()`
  * promises further items, and none at the end. Arrow keys, Page, Home and End move between rows.
+ *
+ * With `tree: true` items have `level`, `place` and `size`, those that open `expanded`; pressing one,
+ * and the arrows to the sides, call `toggle(item)`. `kept` stays where the list was.
  */
 class List extends HTMLElement {
   #items = [];
   #row;
   #more;
+  #tree = false;
+  #toggle;
   #loading = false;
   #ended = true;
   #at = 0;
+  #stop = 0;
   #space = h('div', { class: 'list-space' });
   #first = -1;
   #last = -1;
@@ -28,15 +34,22 @@ class List extends HTMLElement {
     new ResizeObserver(() => this.#draw()).observe(this);
   }
 
-  show({ label, row, items, more }) {
-    this.setAttribute('role', 'list');
-    this.setAttribute('aria-label', label);
+  show({ label, row, items, more, tree = false, toggle, kept = false }) {
+    // What has no rows is no list of any.
+    if (items.length > 0) this.setAttribute('role', tree ? 'tree' : 'list');
+    else this.removeAttribute('role');
+    if (items.length > 0) this.setAttribute('aria-label', label);
+    else this.removeAttribute('aria-label');
+    this.#tree = tree;
+    this.#toggle = toggle;
     this.#row = row;
     this.#items = items;
     this.#more = more;
     this.#ended = !more;
-    this.#at = 0;
-    this.scrollTop = 0;
+    if (!kept) {
+      this.#at = 0;
+      this.scrollTop = 0;
+    }
     this.#renew();
   }
 
@@ -58,6 +71,9 @@ class List extends HTMLElement {
     if (first === this.#first && last === this.#last) return;
     const focused = this.contains(document.activeElement) && document.activeElement !== this;
     [this.#first, this.#last] = [first, last];
+    // One row can always be reached by the keyboard.
+    const seen = Math.min(this.#items.length - 1, Math.ceil(this.scrollTop / ROW));
+    this.#stop = this.#at >= first && this.#at < last ? this.#at : seen;
     const rows = this.#items.slice(first, last).map((item, index) => this.#make(item, first + index));
     fill(this.#space, rows);
     if (focused) this.#focus(false);
@@ -65,14 +81,22 @@ class List extends HTMLElement {
 
   #make(item, index) {
     const { href, cells, current } = this.#row(item);
+    const opens = this.#tree && item.expanded !== undefined;
+    const place = this.#tree
+      ? { role: 'treeitem', 'aria-level': item.level, 'aria-posinset': item.place, 'aria-setsize': item.size, 'aria-expanded': opens ? String(item.expanded) : null }
+      : {};
     const row = h(
       'div',
-      { class: 'list-row', role: 'listitem', 'aria-setsize': this.#ended ? this.#items.length : -1, 'aria-posinset': index + 1 },
+      this.#tree
+        ? { class: 'list-row', role: 'none' }
+        : { class: 'list-row', role: 'listitem', 'aria-setsize': this.#ended ? this.#items.length : -1, 'aria-posinset': index + 1 },
       h(
         'a',
         {
           href,
-          tabindex: index === this.#at ? 0 : -1,
+          ...place,
+          onclick: opens ? (event) => this.#press(event, item, index) : null,
+          tabindex: index === this.#stop ? 0 : -1,
           'aria-current': current ? 'true' : null,
           data: { index },
           onfocus: () => (this.#at = index),
@@ -81,7 +105,30 @@ class List extends HTMLElement {
       ),
     );
     row.style.transform = `translateY(${index * ROW}px)`;
+    if (this.#tree) row.firstChild.style.paddingInlineStart = `${0.9 + (item.level - 1) * 1.2}rem`;
     return row;
+  }
+
+  #press(event, item, index) {
+    // With a key held the browser opens the folder's own address.
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    this.#at = index;
+    this.#toggle(item);
+  }
+
+  /** What the arrows to the sides do in a tree: open, close, to the first below, to what is above. */
+  #side(key) {
+    const item = this.#items[this.#at];
+    if (!item) return;
+    const opening = key === 'ArrowRight';
+    if (item.expanded !== undefined && item.expanded !== opening) this.#toggle(item);
+    else if (opening && item.expanded) this.#move(this.#at + 1);
+    else if (!opening) {
+      let above = this.#at;
+      while (above > 0 && this.#items[above].level >= item.level) above -= 1;
+      if (this.#items[above].level < item.level) this.#move(above);
+    }
   }
 
   async #load() {
@@ -112,10 +159,20 @@ class List extends HTMLElement {
     const page = Math.max(1, Math.floor(this.clientHeight / ROW) - 1);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     const step = steps[event.key];
-    if (step === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (this.#tree && (event.key === 'ArrowRight' || event.key === 'ArrowLeft')) {
+      event.preventDefault();
+      this.#side(event.key);
+      return;
+    }
+    if (step === undefined) return;
     event.preventDefault();
+    this.#move(this.#at + step);
+  }
+
+  #move(to) {
     const last = this.#items.length - 1;
-    this.#at = Math.min(last, Math.max(0, this.#at + step));
+    this.#at = Math.min(last, Math.max(0, to));
     const top = this.#at * ROW;
     if (top < this.scrollTop) this.scrollTop = top;
     if (top + ROW > this.scrollTop + this.clientHeight) this.scrollTop = top + ROW - this.clientHeight;

@@ -28,12 +28,35 @@ pub(crate) struct Listing {
     /// `true` lists objects with status and findings instead of ids.
     #[serde(default)]
     detail: Option<String>,
+    /// Words: what is listed has each of them in its id or its text, in any case of letters. Of
+    /// shared variables the ids are searched.
+    #[serde(default)]
+    q: Option<String>,
 }
 
 impl Listing {
     fn is_detailed(&self) -> bool {
         matches!(self.detail.as_deref(), Some("" | "1" | "true" | "yes"))
     }
+
+    /// What is searched for.
+    fn words(&self) -> Vec<String> {
+        let all = self.q.as_deref().unwrap_or_default();
+        all.split_whitespace().map(str::to_lowercase).collect()
+    }
+}
+
+/// Whether all words are in the id or in the text, which are searched in small letters.
+fn has_all(words: &[String], id: &str, text: &str) -> bool {
+    if words.is_empty() {
+        return true;
+    }
+    let (id, text) = (id.to_lowercase(), text.to_lowercase());
+    words.iter().all(|word| {
+        // In the text a quote or a backslash stands as JSON writes it.
+        let written = word.replace('\\', "\\\\").replace('"', "\\\"");
+        id.contains(word) || text.contains(&written)
+    })
 }
 
 /// One line of a detailed list.
@@ -49,6 +72,9 @@ pub(crate) struct Item<'a> {
     /// Of a prompt: `script` if it is run, `template` if it is rendered.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
+    /// What a prompt is called, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
     /// Errors and warnings about it.
     #[schema(value_type = Vec<Object>)]
     diagnostics: &'a [Diagnostic],
@@ -134,10 +160,11 @@ pub(crate) async fn list_prompts(
 ) -> Result<Response, ApiError> {
     let snapshot = listed(&call, &wanted).await?;
     if !listing.is_detailed() {
-        return ids(&call, &snapshot.prompts, &wanted);
+        return ids(&call, &snapshot.prompts, &wanted, &listing);
     }
-    let items = readable(&call, &snapshot.prompts).map(|known| Item {
+    let items = found(&call, &snapshot.prompts, &listing).map(|known| Item {
         kind: Some(kind(known)),
+        title: known.usable(Kind::Prompt).ok().and_then(PromptEntry::title),
         ..item(known)
     });
     wanted.answer(&items.collect::<Vec<_>>(), None)
@@ -169,9 +196,11 @@ pub(crate) async fn list_environs(
 ) -> Result<Response, ApiError> {
     wanted.latest(&call.app).await?;
     let variables = call.app.service.variables();
+    let words = listing.words();
+    let is_found = |id: &str| may_read(&call, id) && has_all(&words, id, "");
     if !listing.is_detailed() {
         let mut ids = variables.ids().await?;
-        ids.retain(|id| may_read(&call, id));
+        ids.retain(|id| is_found(id));
         return wanted.answer(&ids, None);
     }
     let entries = variables.entries().await.map_err(ServiceError::Store)?;
@@ -186,7 +215,7 @@ pub(crate) async fn list_environs(
         diagnostics: entry.problem.into_iter().collect(),
     };
     let mut items: Vec<EnvironItem> = entries.into_iter().map(item).collect();
-    items.retain(|item| may_read(&call, &item.id));
+    items.retain(|item| is_found(&item.id));
     items.sort_by(|one, other| one.id.cmp(&other.id));
     wanted.answer(&items, None)
 }
@@ -382,23 +411,33 @@ fn list<T>(
     listing: &Listing,
 ) -> Result<Response, ApiError> {
     if !listing.is_detailed() {
-        return ids(call, known, wanted);
+        return ids(call, known, wanted, listing);
     }
-    let items = readable(call, known).map(|known| item(known));
+    let items = found(call, known, listing).map(|known| item(known));
     wanted.answer(&items.collect::<Vec<_>>(), None)
 }
 
-fn ids<T>(call: &Call, known: &Definitions<T>, wanted: &Wanted) -> Result<Response, ApiError> {
-    let ids = readable(call, known).map(|known| &known.id);
+fn ids<T>(
+    call: &Call,
+    known: &Definitions<T>,
+    wanted: &Wanted,
+    listing: &Listing,
+) -> Result<Response, ApiError> {
+    let ids = found(call, known, listing).map(|known| &known.id);
     wanted.answer(&ids.collect::<Vec<_>>(), None)
 }
 
-/// Those that whoever asks may read.
-fn readable<'a, T>(
+/// Those that whoever asks may read, and that have what is searched for.
+fn found<'a, T>(
     call: &'a Call,
     known: &'a Definitions<T>,
+    listing: &Listing,
 ) -> impl Iterator<Item = &'a Arc<Definition<T>>> {
-    known.values().filter(|known| may_read(call, &known.id))
+    let words = listing.words();
+    let is_found = move |known: &&Arc<Definition<T>>| {
+        may_read(call, &known.id) && has_all(&words, &known.id, &known.text)
+    };
+    known.values().filter(is_found)
 }
 
 fn may_read(call: &Call, id: &str) -> bool {
@@ -411,6 +450,7 @@ fn item<T>(definition: &Definition<T>) -> Item<'_> {
         status: definition.status(),
         source: &definition.origin,
         kind: None,
+        title: None,
         diagnostics: &definition.diagnostics,
     }
 }

@@ -79,6 +79,30 @@ async fn an_empty_store_lists_nothing_and_not_null() {
 }
 
 #[tokio::test]
+async fn lists_are_searched_by_words_of_ids_and_texts() {
+    let server = start().await;
+    let body = json!({"name": "Saying Hello", "userPrompt": "Dear \"{{.variables.x}}\"\nBye"});
+    let written = server
+        .post("/api/prompts/searched.one", &body.to_string())
+        .await;
+    assert_eq!(written.status, 201);
+    for (words, found) in [
+        ("SEARCHED", true),
+        ("saying+dear", true),
+        ("dear+%22", true),
+        ("dear+nobody", false),
+    ] {
+        let path = format!("/api/prompts?q={words}&min_revision=latest");
+        let ids = server.get(&path).await.json();
+        let ids = ids.as_array().unwrap();
+        assert_eq!(ids.contains(&json!("searched.one")), found, "{words}");
+        assert!(ids.len() < 20, "{ids:?}");
+    }
+    let path = "/api/prompts?q=searched.one&detail=true&min_revision=latest";
+    assert_eq!(server.get(path).await.json()[0]["title"], "Saying Hello");
+}
+
+#[tokio::test]
 async fn details_tell_what_is_wrong_and_where_a_prompt_comes_from() {
     let server = start().await;
     for value in ["true", "1", ""] {

@@ -1,0 +1,467 @@
+// Editing a prompt: its templates in colours, what they render to while one types, saving.
+
+import { ask, path as at, Refused, send } from '../api.js';
+import { beforeLeaving, finding, note, problem } from '../app.js';
+import { assemble, dissect, FORMATS, isScript, partOf } from '../definition.js';
+import { shown, t } from '../text.js';
+import { button, dialog, field, fill, h, id as unique, later, select } from '../view.js';
+import { mergeView } from '../merging.js';
+import { rendering } from '../provenance.js';
+import { latest, LONG, mentioned, offset, PAUSE, SOON, templateEditor } from '../templates.js';
+import { plain, schemaOf, variablesForm } from '../variables.js';
+
+const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'];
+const KEPT = 'quillet.draft.';
+
+/**
+ * `stored`: the prompt; `shared`: the variables of its views; `findings`: where what is wrong with the
+ * stored one is said; `saved(definition, revision, version, status)` is told of a new version.
+ */
+export function editor({ stored, shared, findings, signal, saved }) {
+  const { id } = stored;
+  const readOnly = stored.detail.origin === 'extension' || typeof stored.definition === 'string';
+  let base = { definition: stored.definition, revision: stored.revision, version: stored.version?.version ?? null };
+  let model = modelOf(base.definition);
+  let dirty = stored.revision === null;
+  const parts = new Map();
+  const templates = h('div');
+  const result = h('div', { 'aria-busy': 'false' });
+  const outcome = h('div');
+  const merging = h('div');
+  const state = h('span', { class: 'quiet', role: 'status' });
+  const form = variablesForm(shared.values, () => (shared.change(form.value), keepSoon(), renderSoon()));
+  const message = h('input', { type: 'text', maxlength: 2000 });
+  const save = button(t('Save a new version'), () => write(), { class: 'main', 'aria-keyshortcuts': 'Control+S' });
+  const discard = button(t('Discard the changes'), reset);
+  const body = h('div', { class: 'columns' });
+  let calls = false;
+  let used = [];
+
+  function modelOf(definition) {
+    return dissect(definition) ?? { raw: typeof definition === 'string' ? definition : JSON.stringify(definition, null, 2) };
+  }
+
+  /** The definition as it stands in the editor. */
+  function current() {
+    if (model.raw !== undefined) return readOnly ? model.raw : JSON.parse(model.raw);
+    if (model.restText !== undefined) model.rest = JSON.parse(model.restText);
+    return assemble(model);
+  }
+
+  // What is written survives a reload, and stays in its tab.
+
+  const keepSoon = later(keepDraft, 150);
+
+  function keepDraft() {
+    if (signal.aborted || readOnly) return;
+    if (!dirty) return forget();
+    try {
+      sessionStorage.setItem(KEPT + id, JSON.stringify({ base, model }));
+    } catch {
+      // There is no room for it; leaving asks all the same.
+    }
+  }
+
+  function forget() {
+    sessionStorage.removeItem(KEPT + id);
+  }
+
+  function recall() {
+    if (readOnly) return;
+    try {
+      const kept = JSON.parse(sessionStorage.getItem(KEPT + id));
+      if (!kept) return;
+      [base, model, dirty] = [kept.base, kept.model, true];
+      note(t('Unsaved text of this tab is here again.'));
+    } catch {
+      forget();
+    }
+  }
+
+  addEventListener(
+    'beforeunload',
+    (event) => {
+      if (!dirty || readOnly) return;
+      keepDraft();
+      event.preventDefault();
+    },
+    { signal },
+  );
+
+  async function mayLeave() {
+    if (!dirty || readOnly || (stored.revision === null && sessionStorage.getItem(KEPT + id) === null)) return true;
+    keepDraft();
+    const chosen = await dialog(t('Leave unsaved text?'), (close) =>
+      h(
+        'div',
+        null,
+        h('p', null, t('The changes of {id} are not saved. This tab can keep them until you come back.', { id: shown(id, 120) })),
+        h(
+          'div',
+          { class: 'row' },
+          button(t('Stay'), () => close('stay'), { class: 'main', autofocus: true }),
+          button(t('Leave and keep them'), () => close('keep')),
+          button(t('Leave and discard them'), () => close('discard'), { class: 'danger' }),
+        ),
+      ),
+    );
+    if (chosen === 'discard') {
+      dirty = false;
+      forget();
+    }
+    return chosen === 'discard' || chosen === 'keep';
+  }
+
+  function changed() {
+    dirty = true;
+    tell();
+    keepSoon();
+    renderSoon();
+  }
+
+  function tell() {
+    state.textContent = dirty && !readOnly ? t('Not saved') : '';
+    save.disabled = readOnly || !dirty;
+    discard.disabled = readOnly || !dirty || stored.revision === null;
+  }
+
+  // One editor for each template.
+
+  function template(key, label, text, set) {
+    const part = templateEditor({
+      label,
+      text,
+      readOnly,
+      signal,
+      format: () => (model.raw !== undefined ? 'json' : isScript(model.format) ? 'script' : model.format || 'go'),
+      edited: (value) => (set(value), changed()),
+    });
+    parts.set(key, part);
+    return part.element;
+  }
+
+  function build() {
+    parts.clear();
+    if (model.raw !== undefined) {
+      fill(templates, template('raw', t('Definition'), model.raw, (text) => (model.raw = text)));
+      return;
+    }
+    const names = new Set([...FORMATS, model.format || 'go']);
+    const format = select([...names], model.format || 'go', (chosen) => {
+      model.format = chosen;
+      for (const part of parts.values()) part.again();
+      changed();
+    });
+    format.disabled = readOnly;
+    fill(
+      templates,
+      isScript(model.format) ? null : field(t('Format'), format),
+      model.texts.map((text) =>
+        [h('h2', null, isScript(model.format) ? t('Script') : h('code', null, text.key)), template(text.key, t('Template {name}', { name: text.key }), text.text, (value) => (text.text = value))],
+      ),
+      model.messages?.map(messageOf),
+      model.messages && !readOnly && button(t('Add a message'), () => (model.messages.push({ rest: { role: 'user' }, text: '' }), restructured(`messages.${model.messages.length - 1}`))),
+      h('h2', null, t('The rest of the definition')),
+      restOf(),
+    );
+  }
+
+  function messageOf(one, index) {
+    const key = `messages.${index}`;
+    const role = one.rest.role ?? '';
+    const name = t('Message {number}', { number: index + 1 });
+    const roles = select([...new Set([...ROLES, role])], role, (chosen) => ((one.rest.role = chosen), changed()), { 'aria-label': t('Role of message {number}', { number: index + 1 }) });
+    roles.disabled = readOnly;
+    const swap = (by) => {
+      const other = model.messages[index + by];
+      [model.messages[index], model.messages[index + by]] = [other, one];
+      restructured(`messages.${index + by}`);
+    };
+    return h(
+      'section',
+      { class: 'card', 'aria-label': name },
+      h(
+        'div',
+        { class: 'row' },
+        h('h2', { class: 'grow' }, name),
+        one.text !== null && roles,
+        !readOnly && [
+          button('↑', () => swap(-1), { 'aria-label': t('Message {number} up', { number: index + 1 }), disabled: index === 0 }),
+          button('↓', () => swap(1), { 'aria-label': t('Message {number} down', { number: index + 1 }), disabled: index === model.messages.length - 1 }),
+          button('✕', () => (model.messages.splice(index, 1), restructured()), { 'aria-label': t('Take message {number} away', { number: index + 1 }) }),
+        ],
+      ),
+      one.text !== null
+        ? template(key, t('Template of message {number}', { number: index + 1 }), one.text, (value) => (one.text = value))
+        : jsonArea(t('Message {number} as JSON', { number: index + 1 }), one.rest, (value) => (one.rest = value)),
+    );
+  }
+
+  function restructured(key) {
+    build();
+    changed();
+    if (key) queueMicrotask(() => parts.get(key)?.code.focus());
+  }
+
+  function jsonArea(label, value, set) {
+    const area = h('textarea', { rows: 6, '.value': JSON.stringify(value, null, 2), 'aria-label': label });
+    area.readOnly = readOnly;
+    area.addEventListener('input', () => {
+      try {
+        set(JSON.parse(area.value));
+        area.removeAttribute('aria-invalid');
+      } catch {
+        area.setAttribute('aria-invalid', 'true');
+      }
+      changed();
+    });
+    return area;
+  }
+
+  function restOf() {
+    const area = h('textarea', { rows: 8, '.value': model.restText ?? JSON.stringify(model.rest, null, 2), 'aria-label': t('The rest of the definition as JSON') });
+    const wrong = h('p', { class: 'bad', id: unique('w') });
+    area.setAttribute('aria-describedby', wrong.id);
+    area.readOnly = readOnly;
+    area.addEventListener('input', () => {
+      try {
+        model.rest = object(JSON.parse(area.value));
+        delete model.restText;
+        area.removeAttribute('aria-invalid');
+        wrong.textContent = '';
+        // Templates that were written here get editors of their own.
+        const whole = dissect(assemble(model));
+        if (whole.texts.length !== model.texts.length || (whole.messages?.length ?? -1) !== (model.messages?.length ?? -1)) {
+          area.addEventListener('blur', () => ((model = whole), build()), { once: true });
+        }
+      } catch (error) {
+        model.restText = area.value;
+        area.setAttribute('aria-invalid', 'true');
+        wrong.textContent = error.message;
+      }
+      changed();
+    });
+    return [area, wrong];
+  }
+
+  // What it renders to.
+
+  const render = latest(async () => {
+    if (signal.aborted) return;
+    let definition;
+    try {
+      definition = current();
+    } catch (error) {
+      fill(result, h('p', { class: 'bad' }, shown(error.message, 500)));
+      return;
+    }
+    form.show(schemaOf(declared(definition)));
+    const asked = { variables: form.value, segments: true, count: true, explain: true };
+    result.setAttribute('aria-busy', 'true');
+    try {
+      const answer = readOnly
+        ? await send('POST', at`api/v1/render/prompts/${id}`, asked, { signal })
+        : await send('POST', 'api/v1/render', { ...asked, definition }, { signal });
+      calls = (answer.explanation?.calls ?? []).length > 0;
+      used = (answer.explanation?.variables ?? []).filter(({ from, path }) => ['request', 'missing', 'default'].includes(from) && isOfRequest(path)).map(({ path }) => path);
+      form.show(undefined, used);
+      point([]);
+      form.wrong([]);
+      fill(result, rendering(answer));
+    } catch (error) {
+      if (error.name === 'AbortError') return;
+      failed(error, definition);
+    }
+    result.setAttribute('aria-busy', 'false');
+  });
+  const renderNow = later(render, SOON);
+  const renderLate = later(render, PAUSE);
+
+  function renderSoon() {
+    const length = model.raw?.length ?? model.texts.reduce((sum, one) => sum + one.text.length, 0);
+    (calls || length > LONG ? renderLate : renderNow)();
+  }
+
+  const isOfRequest = (path) => /^(variables|args)\./.test(path) || (model.format || 'go') !== 'go';
+
+  function declared(definition) {
+    if (isScript(model.format ?? '') || readOnly) return stored.detail.parameters;
+    return definition?.parameters ?? definition?.input_variables ?? {};
+  }
+
+  function failed(error, definition) {
+    const wrong = wrongValues(error);
+    const missing = [...(error.problem?.missing ?? []), ...wrong.filter(([name]) => form.value[name] === undefined).map(([name]) => name)];
+    form.show(schemaOf(declared(definition)), [...used, ...missing]);
+    form.wrong([...missing.map((path) => [plain(path).split('.')[0], t('It is missing.')]), ...wrong]);
+    const found = error instanceof Refused ? [...(error.problem.diagnostics ?? [])] : [];
+    const { line, column, source } = error.problem ?? {};
+    if (found.length === 0 && line !== undefined) found.push({ source, line, column, severity: 'error', message: error.message });
+    point(found, missing);
+    const box = problem(error);
+    // It changes with every key, so it does not interrupt.
+    box.setAttribute('role', 'status');
+    fill(result, box);
+  }
+
+  /** Values that do not fit what is declared: `[name, message]`. */
+  function wrongValues(error) {
+    return (error.problem?.problems ?? []).flatMap(({ path, message }) => {
+      const name = message.match(/^"(.+)" is a required property$/)?.[1] ?? plain(path).split(/[./[]/)[0];
+      return name && name !== 'variables' ? [[name, message]] : [];
+    });
+  }
+
+  /** Marks what the server found at its place in the templates. */
+  function point(found, missing = []) {
+    for (const part of parts.values()) part.extra = [];
+    for (const one of found) {
+      const part = parts.get(model.raw === undefined ? partOf(one.source, model) : 'raw');
+      part?.extra.push({
+        place(text) {
+          const start = offset(text, one.line ?? 1, one.column ?? 1);
+          const is = part.read.findings.some((known) => known.message === one.message);
+          return is ? null : { start, end: Math.min(text.length, start + 1), severity: one.severity ?? 'error', message: one.message, help: one.help };
+        },
+      });
+    }
+    for (const path of missing) {
+      for (const part of parts.values()) {
+        part.extra.push({
+          place(text) {
+            const start = mentioned(text, path);
+            return start < 0 ? null : { start, end: start + plain(path).length, severity: 'error', message: t('Missing variable: {name}', { name: path }) };
+          },
+        });
+      }
+    }
+    for (const part of parts.values()) part.draw();
+  }
+
+  // Saving.
+
+  async function write(query = {}) {
+    if (readOnly) return;
+    let definition;
+    try {
+      definition = current();
+    } catch (error) {
+      fill(outcome, h('p', { class: 'bad', role: 'alert' }, t('The rest of the definition is no JSON: {why}', { why: error.message })));
+      return;
+    }
+    const binding = base.revision === null ? { 'if-none-match': '*' } : { 'if-match': `"${base.revision}"` };
+    const given = Object.entries({ message: message.value.trim(), ...query }).filter(([, value]) => value);
+    const asked = given.length ? `?${new URLSearchParams(given)}` : '';
+    save.disabled = true;
+    try {
+      const response = await ask('PUT', at`api/v1/prompts/${id}` + asked, { body: definition, headers: binding });
+      const version = await response.json();
+      base = { definition, revision: response.headers.get('quillet-revision'), version: version.version };
+      dirty = JSON.stringify(current()) !== JSON.stringify(definition);
+      forget();
+      message.value = '';
+      const errors = version.diagnostics.filter((one) => one.severity === 'error');
+      fill(outcome, version.diagnostics.map(finding));
+      fill(findings);
+      note(version.new ? t('Version {number} is saved.', { number: version.version }) : t('Nothing has changed: it is version {number}.', { number: version.version }));
+      saved(definition, base.revision, version, errors.length ? 'invalid' : 'valid');
+    } catch (error) {
+      if (error instanceof Refused && error.status === 412) await conflict(definition);
+      else refused(error);
+    }
+    tell();
+  }
+
+  function refused(error) {
+    const isBroken = error instanceof Refused && error.code === 'history.broken';
+    if (isBroken) point(error.problem.diagnostics ?? []);
+    fill(outcome, problem(error), isBroken && button(t('Save it broken all the same'), () => write({ broken: 'allow' })));
+  }
+
+  /** Somebody else has written: theirs and ours become one text, and nothing is lost. */
+  async function conflict(mine) {
+    keepDraft();
+    let theirs;
+    try {
+      const response = await ask('GET', at`api/v1/prompts/${id}/versions/latest`, { signal });
+      theirs = { revision: response.headers.get('quillet-revision'), ...(await response.json()) };
+    } catch (error) {
+      // It was removed meanwhile.
+      if (!(error instanceof Refused) || error.status !== 404) return refused(error);
+      fill(outcome, h('p', { class: 'warn', role: 'alert' }, t('It was removed meanwhile. Saving again makes it anew.')));
+      base = { definition: null, revision: null, version: null };
+      return;
+    }
+    const done = (definition) => {
+      fill(merging);
+      body.hidden = false;
+      fill(outcome);
+      // The buttons of the merge are gone, and the keys go on from here.
+      save.disabled = false;
+      save.focus();
+      if (definition === null) return;
+      base = { definition: theirs.definition, revision: theirs.revision, version: theirs.version };
+      model = modelOf(definition);
+      dirty = true;
+      build();
+      tell();
+      keepDraft();
+      renderSoon();
+    };
+    body.hidden = true;
+    fill(outcome);
+    fill(merging, mergeView({ base: base.definition, mine, theirs, done }));
+    merging.querySelector('h2').focus();
+  }
+
+  function reset() {
+    [model, dirty] = [modelOf(base.definition), false];
+    forget();
+    fill(outcome);
+    build();
+    tell();
+    renderSoon();
+  }
+
+  recall();
+  build();
+  tell();
+  beforeLeaving(mayLeave);
+  fill(findings, stored.detail.status === 'valid' || dirty ? null : (stored.detail.diagnostics ?? []).slice(0, 20).map(finding));
+  renderSoon();
+
+  fill(
+    body,
+    h('div', null, templates),
+    h('div', null, h('div', { class: 'card' }, form.element), h('div', { class: 'card' }, h('h2', null, t('Result')), result)),
+  );
+  const element = h(
+    'div',
+    {
+      onkeydown(event) {
+        if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+        event.preventDefault();
+        write();
+      },
+    },
+    readOnly &&
+      h(
+        'p',
+        { class: 'warn' },
+        typeof stored.definition === 'string'
+          ? t('This is a prompt file of a folder. It is changed where it is, and shown here as it stands.')
+          : t('An extension brings this prompt. It is changed there, and shown here as it stands.'),
+      ),
+    !readOnly && h('div', { class: 'row' }, h('div', { class: 'grow' }, field(t('Message of the version'), message)), save, discard, state),
+    outcome,
+    merging,
+    body,
+  );
+  element.forget = () => ((dirty = false), forget());
+  return element;
+}
+
+function object(value) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(t('An object is expected.'));
+  return value;
+}

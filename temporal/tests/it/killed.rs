@@ -1,8 +1,8 @@
 //! One of two workers is killed wherever the run stands.
 
 use crate::server::Temporal;
-use crate::tools::{TURNS, Trap};
-use crate::world::{Came, World};
+use crate::tools::{TURNS, Trap, counts};
+use crate::world::{Came, PREPARED, World};
 
 #[test]
 fn a_run_comes_to_the_same_end_wherever_its_worker_is_killed() {
@@ -58,5 +58,7 @@ fn calm(address: &str) -> (Came, usize) {
     world.worker(1);
     let run = world.begin("calm");
     let (ended, _) = world.end(&run);
+    // What made the instructions is not made again with each step.
+    assert!(counts(&world.calls).get(PREPARED) <= Some(&1));
     (world.came(&ended), Trap::passed(&world.trap).len())
 }

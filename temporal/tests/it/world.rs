@@ -99,6 +99,7 @@ impl World {
     pub fn desk(&self) -> Location {
         Location {
             temporal: self.address.clone(),
+            api_key: None,
             namespace: "default".to_owned(),
             queue: self.queue.clone(),
             config: None,

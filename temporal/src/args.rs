@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -20,7 +21,7 @@ pub struct Cli {
 }
 
 /// Where Temporal and Quillet's settings are.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub struct Place {
     /// Address of Temporal's frontend, HOST:PORT; https://HOST:PORT with TLS.
     #[arg(
@@ -31,6 +32,9 @@ pub struct Place {
         default_value = "127.0.0.1:7233"
     )]
     pub temporal: String,
+    /// Key for Temporal, where it wants one. Of the environment alone: arguments are read by all.
+    #[arg(skip = std::env::var("QUILLET_TEMPORAL_API_KEY").ok().filter(|key| !key.is_empty()))]
+    pub api_key: Option<String>,
     /// Namespace at Temporal.
     #[arg(
         long,
@@ -58,6 +62,17 @@ pub struct Place {
     /// What to log on standard error: error, warn, info, debug, or a filter.
     #[arg(long, global = true, value_name = "FILTER")]
     pub log: Option<String>,
+}
+
+/// Without the key.
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place")
+            .field("temporal", &self.temporal)
+            .field("namespace", &self.namespace)
+            .field("queue", &self.queue)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What somebody does with runs.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quillet::Host;
 use quillet::settings::{self, Settings};
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, TlsOptions, Url};
 use temporalio_sdk::runtime::RuntimeOptions;
 use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
@@ -134,7 +134,10 @@ pub async fn connect(place: &Place) -> Result<Client, Failure> {
     let url: Url = url.parse().map_err(|error| {
         Failure::Usage(format!("--temporal: {address:?} is no HOST:PORT: {error}"))
     })?;
+    let tls = (url.scheme() == "https").then(TlsOptions::default);
     let options = ConnectionOptions::new(url)
+        .maybe_tls_options(tls)
+        .maybe_api_key(place.api_key.clone())
         .identity(format!("quillet-worker {}", std::process::id()))
         .connect_timeout(REACH)
         .build();

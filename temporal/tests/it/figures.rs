@@ -44,13 +44,12 @@ fn what_it_costs() {
         .collect();
     println!("a run of three turns and two calls, with the start of a client process: {took:?}");
     Trap::kill(&world.trap, 0);
-    for at in ["question", "call"] {
+    for at in ["question 2 is asked", "look 1 is asked for"] {
         world.worker(0);
-        world.run_whole(&format!("again-{at}"));
-        // The second question, and the second call, are where it is killed.
-        Trap::set(&world.trap, Some(if at == "question" { 5 } else { 6 }));
+        world.run_whole(&format!("again {at}"));
+        Trap::set(&world.trap, Some(at));
         let began = Instant::now();
-        let run = world.begin(&format!("killed-{at}"));
+        let run = world.begin(&format!("killed {at}"));
         world.worker(1);
         world.until(&run, |shown| shown["state"] == "done");
         let passed = Trap::passed(&world.trap);

@@ -28,22 +28,22 @@ pub const TURNS: [&[&str]; 5] = [
     &["send"],
 ];
 
-/// What kills a worker at a point of its run: the points are counted, and at one of them whoever
-/// has come there is killed, before anything else happens.
+/// What kills a worker at a point of its run: the points have names, and at one of them whoever has
+/// come there first is killed, before anything else happens.
 #[derive(Default)]
 pub struct Trap {
     passed: Vec<String>,
-    at: Option<usize>,
+    at: Option<String>,
     sprung: Option<usize>,
     workers: Vec<Option<Child>>,
 }
 
 impl Trap {
-    /// Who is killed from now on, at its point of this number, from 1.
-    pub fn set(trap: &Mutex<Trap>, at: Option<usize>) {
+    /// Who is killed from now on: the first at the point of this name.
+    pub fn set(trap: &Mutex<Trap>, at: Option<&str>) {
         let mut trap = trap.lock().unwrap();
         trap.passed.clear();
-        trap.at = at;
+        trap.at = at.map(str::to_owned);
         trap.sprung = None;
     }
 
@@ -58,7 +58,7 @@ impl Trap {
     fn pass(trap: &Mutex<Trap>, worker: usize, what: &str) -> bool {
         let mut trap = trap.lock().unwrap();
         trap.passed.push(what.to_owned());
-        if trap.at != Some(trap.passed.len()) || trap.sprung.is_some() {
+        if trap.at.as_deref() != Some(what) || trap.sprung.is_some() {
             return false;
         }
         trap.sprung = Some(worker);

@@ -12,6 +12,9 @@ use quillet_core::store::{Health, StoreError};
 
 use super::MemoryBudgets;
 
+/// A day, and the accounts that were drawn from together.
+type Of = (u64, Arc<[Arc<str>]>);
+
 /// Keeps the shared books; while they do not answer, its own, which begin with what the shared ones
 /// said last. What was spent until they answer again is written into them then.
 #[derive(Debug)]
@@ -20,7 +23,7 @@ pub(crate) struct SharedBudgets<B> {
     own: MemoryBudgets,
     alone: AtomicBool,
     /// What the shared books lack, by day and accounts.
-    owed: Mutex<HashMap<(u64, Arc<[Arc<str>]>), Amount>>,
+    owed: Mutex<HashMap<Of, Amount>>,
 }
 
 impl<B: Budgets> SharedBudgets<B> {

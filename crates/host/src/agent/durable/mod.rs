@@ -7,6 +7,7 @@
 //! answers, decisions and results. Nothing else of it is replayed: not the rendering of its
 //! instructions, not the search in documents, whose outcome is part of the setup.
 
+mod advance;
 mod book;
 mod decide;
 mod fork;
@@ -25,16 +26,12 @@ pub use lent::{Advanced, Bounds, Next, Permit};
 pub use request::Admission;
 
 pub(super) use book::Book;
-pub(super) use request::{admitted, keeps_secret};
+pub(super) use request::{KIND, admitted, keeps_secret};
 pub(super) use setup::Setup;
 
 use std::sync::Arc;
 
 use quillet_agent::{Permissions, Run};
-
-/// What the runs of a journal are that are here gone on with. Whoever keeps something else there says
-/// so, and is left alone.
-pub(super) const KIND: &str = "agent";
 
 /// Sends what a run does through its journal.
 pub(super) fn bind(run: &mut Run, book: &Arc<Book>, ask: &Permissions) {

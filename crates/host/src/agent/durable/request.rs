@@ -8,6 +8,10 @@ use serde_json::Value;
 
 use crate::agent::{AgentRequest, Who, Written};
 
+/// What the runs of a journal are that are gone on with here. Whoever keeps something else there says
+/// so, and is left alone.
+pub(in crate::agent) const KIND: &str = "agent";
+
 /// What is kept of a request, and by whom it was made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Admission {

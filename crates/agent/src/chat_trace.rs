@@ -12,7 +12,10 @@ use crate::turn::take_up;
 
 /// A chat on its way: two spans, as a run with one question of the model leaves them. One that is
 /// dropped before its end is recorded as cancelled.
-#[expect(missing_debug_implementations, reason = "holds what was answered so far")]
+#[expect(
+    missing_debug_implementations,
+    reason = "holds what was answered so far"
+)]
 pub struct ChatTrace(Option<Open>);
 
 struct Open {

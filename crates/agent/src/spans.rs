@@ -46,12 +46,7 @@ pub(crate) fn chat(
     span
 }
 
-fn set_root(
-    span: &OpenSpan,
-    tracer: &Tracer,
-    model: Option<&str>,
-    prompt: Option<&PromptVersion>,
-) {
+fn set_root(span: &OpenSpan, tracer: &Tracer, model: Option<&str>, prompt: Option<&PromptVersion>) {
     if let Some(model) = model {
         span.set("gen_ai.request.model", || model);
     }

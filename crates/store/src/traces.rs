@@ -10,9 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use quillet_core::store::{StoreError, StoreErrorKind};
-use quillet_core::trace::{
-    Span, SpanKind, Trace, TraceFilter, TraceInfo, TraceReader, TraceSink,
-};
+use quillet_core::trace::{Span, SpanKind, Trace, TraceFilter, TraceInfo, TraceReader, TraceSink};
 use quillet_core::{BoxFuture, clock};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};

@@ -10,8 +10,7 @@ use quillet_core::{BoxFuture, Diagnostic, Map, Span, Token, Value, nearest};
 use quillet_template::format::jinja::JinjaFormat;
 use quillet_template::{
     Arguments, CallError, CompileError, CompileLimits, CompileOptions, Fixed, Functions, Limits,
-    Missing,
-    References, Render, RenderError, Source, Template, TemplateFactory, render,
+    Missing, References, Render, RenderError, Source, Template, TemplateFactory, render,
 };
 
 use crate::text::markdown::to_markdown;

@@ -7,9 +7,9 @@ use quillet_core::chat::Usage;
 use quillet_core::store::Kind;
 use quillet_core::{Diagnostic, ErrorCode, Map, Message};
 use quillet_host::definitions::Right;
-use quillet_prompt::{DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, ServiceError};
 use quillet_llm::models::ModelFacts;
 use quillet_llm::tokens::counter_for;
+use quillet_prompt::{DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, ServiceError};
 use quillet_template::Segment;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
@@ -338,9 +338,8 @@ pub(crate) async fn render(
         session: request.session.as_deref(),
         ..Input::new(&variables, call.exchange.id())
     };
-    let inline = request.template.is_some()
-        || request.messages.is_some()
-        || request.definition.is_some();
+    let inline =
+        request.template.is_some() || request.messages.is_some() || request.definition.is_some();
     let outcome = match (&request.prompt_id, inline) {
         (Some(_), true) => return Err(either_or("both")),
         (None, false) => return Err(either_or("neither")),
@@ -463,11 +462,7 @@ fn taken(prompt: RenderedPrompt) -> Rendered {
     }
 }
 
-fn reply(
-    outcome: RenderOutcome,
-    unknown: &[Unknown],
-    counted: bool,
-) -> Result<Response, ApiError> {
+fn reply(outcome: RenderOutcome, unknown: &[Unknown], counted: bool) -> Result<Response, ApiError> {
     let count = counted.then(|| count(outcome.model.clone(), &outcome.prompt));
     let segments = outcome.segments.into_iter().map(pieces).collect();
     let warnings = warnings(
@@ -503,9 +498,10 @@ fn count(model: Option<String>, prompt: &RenderedPrompt) -> TokenCount {
     let counter = counter_for(name);
     let input_tokens = match prompt {
         RenderedPrompt::Text(text) => counter.text(text),
-        RenderedPrompt::Messages(messages) => {
-            messages.iter().map(|message| counter.message(message)).sum()
-        }
+        RenderedPrompt::Messages(messages) => messages
+            .iter()
+            .map(|message| counter.message(message))
+            .sum(),
     };
     let usage = Usage {
         input_tokens,

@@ -160,7 +160,11 @@ fn template(call: &Call, body: &SourceBody, at: Option<usize>) -> Result<Read, A
     let factory = catalogue.factory();
     let limits = CompileLimits::default();
     let snapshot = catalogue.snapshot();
-    let functions: Vec<String> = snapshot.tools.keys().map(|id| id.replace('.', "_")).collect();
+    let functions: Vec<String> = snapshot
+        .tools
+        .keys()
+        .map(|id| id.replace('.', "_"))
+        .collect();
     let names = Names {
         variables: &body.variables,
         functions: &functions,
@@ -171,7 +175,8 @@ fn template(call: &Call, body: &SourceBody, at: Option<usize>) -> Result<Read, A
         offers.map(|it| (it.label, it.detail, it.span)).collect()
     };
     if let Some(tokens) = file::tokens(&body.format, text, factory, &limits) {
-        let offers = at.map(|at| file::completions(&body.format, text, at, factory, &names, &limits));
+        let offers =
+            at.map(|at| file::completions(&body.format, text, at, factory, &names, &limits));
         return Ok(Read {
             tokens,
             findings: Vec::new(),
@@ -199,7 +204,9 @@ fn template(call: &Call, body: &SourceBody, at: Option<usize>) -> Result<Read, A
     let offers = at.map(|at| editor::completions(&**format, text, at, &names, &limits));
     Ok(Read {
         tokens,
-        findings: compiled.err().map_or_else(Vec::new, |error| error.diagnostics),
+        findings: compiled
+            .err()
+            .map_or_else(Vec::new, |error| error.diagnostics),
         offers: told(offers.unwrap_or_default()),
     })
 }
@@ -279,10 +286,17 @@ mod tests {
             let places = Places::new(text);
             let mut unit = 0;
             for (byte, sign) in text.char_indices() {
-                assert_eq!((places.unit(byte), places.byte(unit)), (unit, byte), "{text}");
+                assert_eq!(
+                    (places.unit(byte), places.byte(unit)),
+                    (unit, byte),
+                    "{text}"
+                );
                 unit += sign.len_utf16();
             }
-            assert_eq!((places.unit(text.len()), places.byte(unit)), (unit, text.len()));
+            assert_eq!(
+                (places.unit(text.len()), places.byte(unit)),
+                (unit, text.len())
+            );
             assert_eq!(places.byte(unit + 9), text.len());
         }
     }

@@ -91,7 +91,10 @@ async fn the_page_needs_nothing_from_elsewhere() {
         );
         let policy = page.header("content-security-policy").unwrap();
         assert!(policy.contains("default-src 'none'"));
-        assert!(!page.body.contains("//"), "{path} loads something of others");
+        assert!(
+            !page.body.contains("//"),
+            "{path} loads something of others"
+        );
     }
     let old = server.get("/swagger/index.html").await;
     assert_eq!((old.status, old.header("location")), (308, Some("/docs")));

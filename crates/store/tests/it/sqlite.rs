@@ -12,8 +12,7 @@ use quillet_core::store::{Change, Key, Kind, StoreErrorKind};
 use quillet_core::trace::{SpanKind, TraceFilter, Tracer};
 use quillet_core::{Message, Role};
 use quillet_store::{
-    KnowledgeOptions, SessionOptions, SqliteSessions, TraceOptions, open_knowledge,
-    open_traces,
+    KnowledgeOptions, SessionOptions, SqliteSessions, TraceOptions, open_knowledge, open_traces,
 };
 use quillet_test_support::{TempDir, wait_for};
 

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use quillet_core::store::StoreErrorKind;
-use quillet_core::trace::{
-    Span, SpanKind, Trace, TraceFilter, TraceReader, TraceSink, Tracer,
-};
+use quillet_core::trace::{Span, SpanKind, Trace, TraceFilter, TraceReader, TraceSink, Tracer};
 use quillet_store::{TraceOptions, TraceStore, open_traces};
 use quillet_test_support::TempDir;
 

@@ -7,6 +7,7 @@
 //! answers, decisions and results. Nothing else of it is replayed: not the rendering of its
 //! instructions, not the search in documents, whose outcome is part of the setup.
 
+mod advance;
 mod book;
 mod decide;
 mod fork;
@@ -27,24 +28,13 @@ pub use request::Admission;
 pub(super) use book::{Book, Kept};
 pub(super) use gate::Gate;
 pub(super) use model::ScriptModel;
-pub(super) use request::{admitted, keeps_secret};
+pub(super) use request::{AGENT, SCRIPT, admitted, is_ours, keeps_secret};
 pub(super) use setup::Setup;
 pub(super) use tool::{JournalledTool, value_of, written};
 
 use std::sync::Arc;
 
 use quillet_agent::{Permissions, Run};
-
-/// What runs are that are agents.
-pub(super) const AGENT: &str = "agent";
-/// What runs are that are scripts.
-pub(super) const SCRIPT: &str = "script";
-
-/// Whether runs of this kind are gone on with here. Whoever keeps something else in the journal says
-/// so, and is left alone.
-pub(super) fn is_ours(kind: &str) -> bool {
-    [AGENT, SCRIPT].contains(&kind)
-}
 
 /// Sends what a run does through its journal.
 pub(super) fn bind(run: &mut Run, book: &Arc<Book>, ask: &Permissions) {

@@ -8,6 +8,17 @@ use serde_json::Value;
 
 use crate::agent::{AgentRequest, ScriptRequest, Who, Written};
 
+/// What runs are that are agents.
+pub(in crate::agent) const AGENT: &str = "agent";
+/// What runs are that are scripts.
+pub(in crate::agent) const SCRIPT: &str = "script";
+
+/// Whether runs of this kind are gone on with here. Whoever keeps something else in the journal says
+/// so, and is left alone.
+pub(in crate::agent) fn is_ours(kind: &str) -> bool {
+    [AGENT, SCRIPT].contains(&kind)
+}
+
 /// What is kept of a request, and by whom it was made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Admission {

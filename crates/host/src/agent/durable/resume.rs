@@ -11,7 +11,8 @@ use quillet_core::runs::Allowance;
 use quillet_core::store::{StoreError, StoreErrorKind};
 use serde::de::DeserializeOwned;
 
-use super::{Admission, Book, is_ours};
+use super::request::is_ours;
+use super::{Admission, Book};
 use crate::agent::running::{Before, Resumed};
 use crate::agent::service::Places;
 use crate::agent::{AgentService, Running};
@@ -262,6 +263,7 @@ mod tests {
                 Step::Asked {
                     turn: 2,
                     digest: String::new(),
+                    place: None,
                 },
             ),
             (92_000, answered(2)),

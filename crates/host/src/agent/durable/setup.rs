@@ -63,13 +63,11 @@ impl Setup {
         run.history = self.history;
         run.input = self.input;
         run.options = self.options;
-        run.prompt = self
-            .prompt
-            .map(|(id, version)| PromptVersion {
-                id,
-                version,
-                variables: None,
-            });
+        run.prompt = self.prompt.map(|(id, version)| PromptVersion {
+            id,
+            version,
+            variables: None,
+        });
         run.skills.loaded = self.loaded_skills;
         run.skills.chosen = self.chosen_skills;
         prepared.asked = self.asked;

@@ -1,0 +1,67 @@
+//! Runs whose steps somebody else keeps, such as a workflow of Temporal: that has the steps, says
+//! what may be done next, and gets what was done. Here the run goes through the loop with the known
+//! steps, as after a takeover, does what it may, and stops before anything else.
+
+use std::sync::Arc;
+
+use quillet_agent::AgentError;
+use quillet_core::journal::Step;
+use quillet_core::store::StoreError;
+use tokio_util::sync::CancellationToken;
+
+use super::lent::{Advanced, Lent, Permit};
+use super::resume::{admission, prepared};
+use super::{Admission, Book, admitted, keeps_secret};
+use crate::agent::running::{Before, Resumed};
+use crate::agent::{AgentRequest, AgentService, Running, Who};
+
+impl Admission {
+    /// The first step of a run that somebody else keeps, and the id that it is known by.
+    ///
+    /// # Errors
+    /// The request holds what may not be kept, such as keys.
+    pub fn admit(
+        who: &Who,
+        request_id: &str,
+        request: AgentRequest,
+    ) -> Result<(String, Step), AgentError> {
+        keeps_secret(&request)?;
+        let admission = Admission {
+            who: who.clone(),
+            request_id: request_id.to_owned(),
+            request,
+        };
+        let request = admitted(&admission);
+        Ok((who.run_id(request_id), Step::Admitted { request }))
+    }
+}
+
+impl AgentService {
+    /// Goes through a run with its steps so far, the first of which is [`Step::Admitted`], and does
+    /// what is permitted. Dropping the future stops the model and the tools.
+    ///
+    /// # Errors
+    /// The steps cannot be gone on with.
+    pub async fn advance(
+        self: &Arc<Self>,
+        run: &str,
+        steps: Vec<Step>,
+        permit: Permit,
+    ) -> Result<Advanced, StoreError> {
+        let admission = admission(run, steps.first())?;
+        let setup = prepared(steps.iter());
+        let lent = Arc::new(Lent::new(permit));
+        let resumed = Resumed {
+            book: Book::lent(steps, lent.clone()),
+            is_known: setup.is_some(),
+            setup,
+            script: None,
+            before: Before::default(),
+            epoch: 1,
+        };
+        let stop = CancellationToken::new();
+        let mut running = Running::resumed(self.clone(), admission, resumed, stop, None);
+        while running.next().await.is_some() {}
+        Ok(lent.advanced())
+    }
+}

@@ -38,7 +38,7 @@ async fn a_script_is_listed_with_what_it_takes() {
     assert_eq!(
         listed[0],
         json!({"id": "hello.greet", "status": "valid", "source": "prompts/hello/greet.ai.yaml",
-            "kind": "script", "diagnostics": []})
+            "kind": "script", "title": "A greeting", "diagnostics": []})
     );
     let detail = served.get("/api/prompts/hello.greet").await.json();
     assert_eq!(detail["kind"], "script");

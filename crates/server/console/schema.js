@@ -46,10 +46,18 @@ function resolved(api, of) {
   return { name, value: api.components?.schemas?.[name] };
 }
 
+/** In English a type is called what it is called. */
 function named(type) {
-  const word = t(`type: ${type}`);
-  // In English a type is called what it is called.
-  return word.startsWith('type: ') ? type : word;
+  const words = {
+    string: t('type: string'),
+    integer: t('type: integer'),
+    number: t('type: number'),
+    boolean: t('type: boolean'),
+    object: t('type: object'),
+    array: t('type: array'),
+    null: t('type: null'),
+  };
+  return (words[type] ?? String(type)).replace(/^type: /, '');
 }
 
 /** Its type in a few words. */

@@ -137,6 +137,12 @@ function summary(found, spans, root, whole) {
   );
 }
 
+/** The prompt, without the version that stands beside it. */
+function named(said) {
+  const [name, mark] = [said['gen_ai.prompt.name'], `@${said['gen_ai.prompt.version']}`];
+  return name.endsWith(mark) ? name.slice(0, -mark.length) : name;
+}
+
 /** The way to the playground, of a run that a prompt was rendered for. */
 function playground(spans) {
   const from = spans.find((span) => span.attributes?.['gen_ai.prompt.name']);
@@ -148,7 +154,7 @@ function playground(spans) {
   return link(
     t('Open in the playground'),
     address(['play'], {
-      prompt: said['gen_ai.prompt.name'],
+      prompt: named(said),
       version: said['gen_ai.prompt.version'],
       variables: variables === undefined ? undefined : JSON.stringify(variables),
       model,

@@ -22,6 +22,11 @@ const TAGS = {
 /** More of an answer is not laid out; the stream is read to its end all the same. */
 const SHOWN = 200_000;
 
+/** Where a parameter stands. */
+function inside(where) {
+  return { path: t('in path'), query: t('in query'), header: t('in header') }[where] ?? where;
+}
+
 export default async function docs({ query, signal }) {
   const api = await get('openapi.json', { signal });
   const list = h('div');
@@ -94,7 +99,7 @@ function about(api, path, method, operation, signal) {
     h('p', { class: 'foreign' }, shown([operation.summary, operation.description].filter(Boolean).join('\n'), 4000)),
     (operation.parameters ?? []).length > 0 && [
       h('h3', null, t('Parameters')),
-      h('ul', null, operation.parameters.map((one) => h('li', null, h('code', null, shown(one.name, 100)), ' ', h('span', { class: 'quiet' }, t(`in ${one.in}`), one.required ? ` · ${t('needed')}` : null), ' ', h('span', { class: 'foreign' }, shown(one.description ?? '', 1000))))),
+      h('ul', null, operation.parameters.map((one) => h('li', null, h('code', null, shown(one.name, 100)), ' ', h('span', { class: 'quiet' }, inside(one.in), one.required ? ` · ${t('needed')}` : null), ' ', h('span', { class: 'foreign' }, shown(one.description ?? '', 1000))))),
     ],
     body.map(([type, media]) => [h('h3', null, t('Body'), ' ', h('code', null, shown(type, 100))), schema(api, media.schema)]),
     h('h3', null, t('Try it')),
@@ -176,7 +181,7 @@ function trial(api, path, method, operation, signal) {
   return h(
     'form',
     { onsubmit: (event) => (event.preventDefault(), send()) },
-    inputs.map(({ parameter, input }) => field(h('code', null, shown(parameter.name, 100)), input, parameter.in === 'path' ? null : t(`in ${parameter.in}`))),
+    inputs.map(({ parameter, input }) => field(h('code', null, shown(parameter.name, 100)), input, parameter.in === 'path' ? null : inside(parameter.in))),
     area && field(t('Body'), area),
     parts.map(({ name, input }) => field(h('code', null, shown(name, 100)), input)),
     h('div', { class: 'row' }, submit, stop),

@@ -259,7 +259,9 @@ export function editor({ stored, shared, findings, signal, saved }) {
     const asked = { variables: form.value, segments: true, count: true, explain: true };
     result.setAttribute('aria-busy', 'true');
     try {
-      const answer = readOnly
+      // A script has to be stored before it runs, dry or not.
+      const script = definition.format === 'script';
+      const answer = readOnly || script
         ? await send('POST', at`api/v1/render/prompts/${id}`, asked, { signal })
         : await send('POST', 'api/v1/render', { ...asked, definition }, { signal });
       calls = (answer.explanation?.calls ?? []).length > 0;
@@ -267,7 +269,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
       form.show(undefined, used);
       point([]);
       form.wrong([]);
-      fill(result, rendering(answer));
+      fill(result, script ? h('p', { class: 'quiet' }, t('Shown is the stored script; changes show once they are saved.')) : null, rendering(answer));
     } catch (error) {
       if (error.name === 'AbortError') return;
       failed(error, definition);

@@ -1,6 +1,7 @@
 // Prompts, their editor, versions and the playground in Chinese.
 
 export default {
+  'Shown is the stored script; changes show once they are saved.': '显示的是已保存的脚本；保存后才会显示更改。',
   // The list.
   'New prompt': '新建提示词',
   'All prompts': '全部提示词',

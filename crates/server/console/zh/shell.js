@@ -2,6 +2,7 @@
 
 export default {
   Prompts: '提示词',
+  Search: '搜索',
   'There is no such view.': '没有这个页面。',
   'This did not work': '出错了',
   Language: '语言',

@@ -202,8 +202,8 @@ async fn what_is_broken_hides_nothing_else() {
         "step",
         "{}",
     ]);
-    let name = "shenma:journal:{c}:steps";
-    refused(one.read("c", 0, 9).await, StoreErrorKind::Corrupt, &[name]);
+    let place = "run id \"c\": step 2";
+    refused(one.read("c", 0, 9).await, StoreErrorKind::Corrupt, &[place]);
     // Nothing is written beside a step that nobody knows of.
     let running = at(State::Running);
     let steps = [asked(2)];

@@ -386,7 +386,7 @@ fn about(step: &Step) -> String {
             .unwrap_or_default()
             .to_owned(),
         Step::Prepared { setup } => setup["system"].as_str().unwrap_or_default().to_owned(),
-        Step::Asked { turn, digest } => {
+        Step::Asked { turn, digest, .. } => {
             format!(
                 "question {turn}, sha256 {}",
                 digest.get(..12).unwrap_or(digest)
@@ -412,6 +412,7 @@ fn about(step: &Step) -> String {
             let what = what["decision"].as_str().unwrap_or_default().to_owned();
             format!("{call} {what}, by {by}")
         }
+        Step::Read { name, .. } => name.to_string(),
         Step::TakenOver { by } => by.to_string(),
         Step::Ended { how, error, text } => {
             format!("{how}: {}", error.as_deref().unwrap_or(text))

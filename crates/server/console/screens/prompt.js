@@ -24,7 +24,13 @@ async function unless404(work) {
  * where a folder has a prompt file.
  */
 async function load(id, signal) {
-  const detail = await unless404(ask('GET', at`api/v1/prompts/${id}`, { signal }));
+  // What was written a moment ago, by this tab too, is there; from a store that is away, what is known.
+  const newest = ask('GET', at`api/v1/prompts/${id}` + '?min_revision=latest', { signal });
+  const known = (error) => {
+    if (error.status !== 409 && error.status !== 503) throw error;
+    return ask('GET', at`api/v1/prompts/${id}`, { signal });
+  };
+  const detail = await unless404(newest.catch(known));
   if (!detail) return null;
   const revision = detail.headers.get('quillet-revision');
   const body = await detail.json();

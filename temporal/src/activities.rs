@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use quillet_core::journal::{Failed, Step};
 use quillet_core::store::{StoreError, StoreErrorKind};
-use quillet_core::tool::{ToolError, ToolErrorKind};
+use quillet_core::tool::{Repeat, ToolError, ToolErrorKind};
 use quillet_host::agent::{self, AgentService, Permit};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_macros::activities;
@@ -28,7 +28,7 @@ use crate::shelf::Shelf;
 /// Time without a sign of life, where the workflow names none.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// Runs of agents, as activities do them.
+/// Runs of agents and of scripts, as activities do them.
 #[derive(Debug)]
 pub struct Agents {
     service: Arc<AgentService>,
@@ -57,7 +57,7 @@ impl Agents {
         beating(&ctx, async move { self.go(course, Permit::Question).await }).await
     }
 
-    /// Makes one call.
+    /// Makes one call, or asks one question of a script.
     #[activity(name = "quillet.call")]
     pub async fn call(
         self: Arc<Self>,
@@ -97,13 +97,17 @@ impl Agents {
             agent::Next::Calls(calls) => {
                 let mut needs = Vec::with_capacity(calls.len());
                 for called in calls {
-                    let Step::Called { call, repeat, .. } = called else {
-                        continue;
+                    let (call, repeat) = match called {
+                        Step::Called { call, repeat, .. } => (call.clone(), *repeat),
+                        Step::Asked {
+                            place: Some(place), ..
+                        } => (place.as_str().into(), Repeat::Freely),
+                        _ => continue,
                     };
                     let kept = self.shelf.keep(vec![called.clone()]).await?;
                     needs.extend(kept.into_iter().map(|kept| Need {
                         call: call.clone(),
-                        repeat: *repeat,
+                        repeat,
                         called: kept,
                     }));
                 }
@@ -119,12 +123,16 @@ impl Agents {
         let steps = self.shelf.steps(&course.kept).await?;
         let permit = Permit::Call(call.clone());
         let advanced = self.service.advance(&course.run, steps, permit).await?;
-        let is_done =
-            |step: &Step| matches!(step, Step::Returned { call: made, .. } if *made == call);
+        let is_done = |step: &Step| match step {
+            Step::Returned { call: made, .. } => *made == call,
+            // Of a script: one question is permitted, and no other answered.
+            Step::Answered { .. } | Step::Unanswered { .. } => true,
+            _ => false,
+        };
         if !advanced.steps.iter().any(is_done) {
             let message = format!(
-                "run id {:?}: it did not come to the call {call}: its agent or its tools are not \
-                 what they were",
+                "run id {:?}: it did not come to the call {call}: its agent, its script's settings or \
+                 its tools are not what they were",
                 course.run
             );
             return Err(StoreError::new(StoreErrorKind::Unavailable, message));

@@ -80,17 +80,24 @@ impl fmt::Debug for Place {
 pub enum Command {
     /// Begin a run; its id goes to standard output.
     Run {
-        /// The question.
-        question: String,
-        /// The model, or agent/NAME.
+        /// The question; a script may do without.
+        #[arg(required_unless_present = "variables")]
+        question: Option<String>,
+        /// The model, agent/NAME, or prompt/ID of a script.
         #[arg(short, long, value_name = "MODEL")]
         model: Option<String>,
+        /// What a script is given, a JSON object.
+        #[arg(long, value_name = "JSON")]
+        variables: Option<String>,
         /// Id of the request; made if missing. The same id is never run twice.
         #[arg(long, value_name = "ID")]
         id: Option<String>,
         /// The session that the run is part of.
         #[arg(long, value_name = "ID")]
         session: Option<String>,
+        /// A tool, or a pattern of tools, that is not called before somebody has agreed.
+        #[arg(long, value_name = "PATTERN")]
+        ask: Vec<String>,
         /// Wait until the run is over or waits for somebody, and print what it said.
         #[arg(long)]
         wait: bool,

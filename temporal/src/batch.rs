@@ -6,22 +6,24 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use futures::{StreamExt, stream};
+use quillet_core as core;
 use quillet_core::history::Digest;
 use quillet_core::journal::Step;
 use quillet_host::agent::AgentRequest;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::client::{Begun, Desk, model};
+use crate::client::{Begun, Desk, asked};
 use crate::failure::Failure;
 use crate::shelf::Shelf;
 
 /// What is run, and where the answers go.
 #[derive(Debug, clap::Args)]
 pub struct Batch {
-    /// A file with an object on each line: `input`, the question, and `custom_id`, if it has one.
+    /// A file with an object on each line: `input`, the question; `variables`, an object, of a script;
+    /// and `custom_id`, if it has one.
     file: PathBuf,
-    /// The model, or agent/NAME.
+    /// The model, agent/NAME, or prompt/ID of a script.
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
     /// Where the answers go, in the order of the lines.
@@ -38,13 +40,17 @@ pub struct Batch {
 struct Row {
     #[serde(default)]
     custom_id: Option<String>,
-    input: String,
+    #[serde(default)]
+    input: Option<String>,
+    #[serde(default)]
+    variables: Option<serde_json::Map<String, Value>>,
 }
 
 /// Runs every row, and writes the output when all are over.
 pub(crate) async fn run(desk: &Desk<'_>, batch: &Batch) -> Result<(), Failure> {
     let rows = read(&batch.file)?;
-    let shelf = desk.shelf().await?;
+    let host = desk.host().await?;
+    let shelf = desk.shelf_of(&host)?;
     // Another model over the same file is another batch.
     let mut about = fs::read(&batch.file)?;
     about.extend(batch.model.as_deref().unwrap_or_default().bytes());
@@ -54,12 +60,13 @@ pub(crate) async fn run(desk: &Desk<'_>, batch: &Batch) -> Result<(), Failure> {
             .custom_id
             .unwrap_or_else(|| format!("row-{}", number + 1));
         let id = format!("batch-{name}-{}", number + 1);
-        let request = AgentRequest {
-            model: model(batch.model.as_deref()),
-            ..AgentRequest::question(row.input)
-        };
-        let shelf = &shelf;
-        async move { answer(desk, shelf, custom_id, &id, request).await }
+        let variables = core::Value::from(Value::Object(row.variables.unwrap_or_default()));
+        let variables = variables.as_map().cloned().unwrap_or_default();
+        let (host, shelf, model) = (&host, &shelf, batch.model.as_deref());
+        async move {
+            let request = asked(host, model, row.input.unwrap_or_default(), variables).await?;
+            answer(desk, shelf, custom_id, &id, request).await
+        }
     });
     let mut answers = answers.buffered(batch.concurrency.max(1));
     let part = part_of(&batch.output);
@@ -116,9 +123,17 @@ fn read(path: &Path) -> Result<Vec<Row>, Failure> {
     let lines = text.lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
     let rows = lines.map(|(number, line)| {
-        serde_json::from_str(line).map_err(|error| {
+        let row: Result<Row, _> = serde_json::from_str(line);
+        let said = match &row {
+            Ok(row) if row.input.is_none() && row.variables.is_none() => {
+                "it has no input".to_owned()
+            }
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        };
+        row.ok().filter(|_| said.is_empty()).ok_or_else(|| {
             wrong(format!(
-                ":{}: {error}: write an object on each line, {{\"input\": \"…\"}}",
+                ":{}: {said}: write an object on each line, {{\"input\": \"…\"}}",
                 number + 1
             ))
         })

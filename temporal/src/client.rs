@@ -7,11 +7,13 @@ use std::time::{Duration, SystemTime};
 
 use futures::StreamExt;
 use quillet::parts;
+use quillet::prompt::Input;
 use quillet::settings::{self, Settings};
-use quillet::{Host, core};
+use quillet::{Host, Map, core};
 use quillet_core::journal::{Decision, Step, Waiting};
-use quillet_host::agent::{Admission, AgentRequest, ModelSettings, Who};
-use serde_json::{Value, json};
+use quillet_core::json;
+use quillet_host::agent::{Admission, AgentRequest, ModelSettings, ScriptRequest, Who};
+use serde_json::{Value, json as object};
 use temporalio_client::errors::WorkflowStartError;
 use temporalio_client::{
     Client, WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions,
@@ -35,6 +37,8 @@ const TASK: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(200);
 /// Who asks: whoever may reach Temporal may see all runs.
 const ASKER: &str = "temporal";
+/// Before the ids of scripts, among the names of models.
+const PROMPT: &str = "prompt/";
 
 /// Does what a command says.
 ///
@@ -52,14 +56,17 @@ pub async fn run(command: &Command, place: &Place, settings: &Settings) -> Resul
             model,
             id,
             session,
+            variables,
+            ask,
             wait,
         } => {
-            let request = AgentRequest {
-                model: self::model(model.as_deref()),
-                session: session.clone(),
-                ..AgentRequest::question(question)
-            };
-            let shelf = desk.shelf().await?;
+            let host = desk.host().await?;
+            let variables = given(variables.as_deref())?;
+            let question = question.clone().unwrap_or_default();
+            let mut request = asked(&host, model.as_deref(), question, variables).await?;
+            request.session.clone_from(session);
+            request.tools.ask.extend_from_slice(ask);
+            let shelf = desk.shelf_of(&host)?;
             let run = match desk.begin(&shelf, request, id.as_deref()).await? {
                 Begun::Now(run) => run,
                 Begun::Before(run) => {
@@ -106,12 +113,54 @@ pub(crate) enum Begun {
     Before(String),
 }
 
-/// The model of a request.
-pub(crate) fn model(name: Option<&str>) -> Option<ModelSettings> {
-    name.map(|name| ModelSettings {
-        model_id: name.to_owned(),
-        ..ModelSettings::default()
-    })
+/// What a model, an agent or a script is asked.
+///
+/// # Errors
+/// It is a prompt and no script, there is no such script, or something else is given variables.
+pub(crate) async fn asked(
+    host: &Host,
+    model: Option<&str>,
+    question: String,
+    variables: Map,
+) -> Result<AgentRequest, Failure> {
+    let Some(id) = model.and_then(|model| model.strip_prefix(PROMPT)) else {
+        if !variables.is_empty() {
+            let what = "variables are for scripts: name one with -m prompt/ID";
+            return Err(Failure::Usage(what.to_owned()));
+        }
+        return Ok(AgentRequest {
+            model: model.map(|name| ModelSettings {
+                model_id: name.to_owned(),
+                ..ModelSettings::default()
+            }),
+            ..AgentRequest::question(question)
+        });
+    };
+    let prompts = host.prompts();
+    let snapshot = prompts.catalogue().snapshot();
+    let input = Input::new(&variables, "worker");
+    let job = prompts.script_in(&snapshot, id, &input).await;
+    let job = job.map_err(|error| Failure::Usage(error.to_string()))?;
+    let job = job.ok_or_else(|| {
+        Failure::Usage(format!(
+            "{id} is a prompt and no script: an agent that has it as its prompt can be run"
+        ))
+    })?;
+    Ok(AgentRequest::of_script(ScriptRequest {
+        question: (!question.is_empty()).then_some(question),
+        ..ScriptRequest::of_job(&job)
+    }))
+}
+
+fn given(variables: Option<&str>) -> Result<Map, Failure> {
+    let Some(text) = variables else {
+        return Ok(Map::default());
+    };
+    match json::parse(text) {
+        Ok(core::Value::Map(variables)) => Ok(variables),
+        Ok(_) => Err(Failure::Usage("--variables is no JSON object".to_owned())),
+        Err(error) => Err(Failure::Usage(format!("--variables: {error}"))),
+    }
 }
 
 /// Temporal and the settings, for whoever does something with runs.
@@ -130,8 +179,16 @@ impl Desk<'_> {
         Failure::of(&self.place.temporal, run, error)
     }
 
+    pub(crate) async fn host(&self) -> Result<Host, Failure> {
+        Ok(Host::open(self.settings).await?)
+    }
+
     pub(crate) async fn shelf(&self) -> Result<Shelf, Failure> {
-        worker::shelf(&Host::open(self.settings).await?, self.settings)
+        self.shelf_of(&self.host().await?)
+    }
+
+    pub(crate) fn shelf_of(&self, host: &Host) -> Result<Shelf, Failure> {
+        worker::shelf(host, self.settings)
     }
 
     pub(crate) async fn begin(
@@ -140,7 +197,11 @@ impl Desk<'_> {
         request: AgentRequest,
         id: Option<&str>,
     ) -> Result<Begun, Failure> {
-        let title = request.model.as_ref().map(|model| model.model_id.clone());
+        let title = match (&request.script, &request.model) {
+            (Some(script), _) => script.title(),
+            (None, Some(model)) => model.model_id.clone(),
+            (None, None) => String::new(),
+        };
         let id = id.map_or_else(parts::new_id, str::to_owned);
         let (run, admitted) = Admission::admit(&Who::at(ASKER), &id, request)
             .map_err(|error| Failure::Usage(error.to_string()))?;
@@ -148,7 +209,7 @@ impl Desk<'_> {
         let lease = self.settings.milliseconds(&settings::AGENT_LEASE_MS);
         let course = Course::new(run.clone(), kept, lease);
         let mut memo = MemoValues::new();
-        memo.insert(run::TITLE, title.unwrap_or_default())
+        memo.insert(run::TITLE, title)
             .insert(run::STATE, "running".to_owned());
         let options = WorkflowStartOptions::new(&self.place.queue, &run)
             .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
@@ -232,7 +293,7 @@ impl Desk<'_> {
             let state = state(found.status(), &text(run::STATE));
             let begun = found.start_time().map_or(0, millis);
             if as_json {
-                let line = json!({"id": found.id(), "state": state, "title": text(run::TITLE), "created_ms": begun});
+                let line = object!({"id": found.id(), "state": state, "title": text(run::TITLE), "created_ms": begun});
                 let _ = writeln!(shown, "{line}");
             } else {
                 let _ = writeln!(
@@ -269,7 +330,7 @@ impl Desk<'_> {
                 .iter()
                 .filter(|kept| matches!(kept, Kept::Away(_)))
                 .count();
-            let shown = json!({"id": run, "state": state, "waiting": view.waiting, "journal": steps,
+            let shown = object!({"id": run, "state": state, "waiting": view.waiting, "journal": steps,
                 "away": away, "events": found.history_length()});
             return say(&format!("{shown:#}"));
         }
@@ -381,10 +442,13 @@ fn why(waiting: &Waiting) -> &'static str {
 /// What a step is about, in a line.
 fn about(step: &Step) -> String {
     match step {
-        Step::Admitted { request } => request["request"]["model"]["model_id"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned(),
+        Step::Admitted { request } => match request["request"]["script"]["id"].as_str() {
+            Some(script) => format!("{PROMPT}{script}"),
+            None => request["request"]["model"]["model_id"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+        },
         Step::Prepared { setup } => setup["system"].as_str().unwrap_or_default().to_owned(),
         Step::Asked { turn, digest, .. } => {
             format!(

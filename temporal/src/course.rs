@@ -140,10 +140,10 @@ impl Next {
     }
 }
 
-/// A call that is to be made.
+/// A call that is to be made, or a question of a script that is to be asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Need {
-    /// Its id.
+    /// Its id; of a question its place in the script.
     pub call: Arc<str>,
     /// Whether it may be made once more.
     pub repeat: Repeat,
@@ -156,7 +156,7 @@ pub struct Need {
 pub struct Calling {
     /// The run.
     pub course: Course,
-    /// The call.
+    /// The call, or the place of the question.
     pub call: Arc<str>,
 }
 

@@ -46,7 +46,7 @@ const MARGIN: Duration = Duration::from_secs(120);
 /// What the model is told of a call that nobody decided about.
 const LATE: &str = "The call was not made: nobody decided about it in time.";
 
-/// The run of an agent.
+/// The run of an agent or a script.
 #[workflow]
 #[derive(Debug)]
 pub struct AgentRun {

@@ -12,6 +12,7 @@ use serde_json::Value;
 use temporalio_client::{WorkflowFetchHistoryOptions, WorkflowHistory};
 use temporalio_sdk::workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions};
 
+use crate::scripts;
 use crate::server::Temporal;
 use crate::tools::{Trap, call};
 use crate::world::World;
@@ -96,11 +97,16 @@ fn two_hundred_turns_go_on_as_new_and_outlive_a_worker() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_history_is_gone_through_again() {
     let text = tokio::task::spawn_blocking(recorded).await.unwrap();
-    if std::env::var_os("WRITE").is_some() {
-        fs::create_dir_all(HISTORIES).unwrap();
-        fs::write(Path::new(HISTORIES).join("clerk.json"), &text).unwrap();
+    let script = tokio::task::spawn_blocking(scripts::recorded)
+        .await
+        .unwrap();
+    for (name, text) in [("clerk.json", &text), ("errand.json", &script)] {
+        if std::env::var_os("WRITE").is_some() {
+            fs::create_dir_all(HISTORIES).unwrap();
+            fs::write(Path::new(HISTORIES).join(name), text).unwrap();
+        }
+        replay(text).await.unwrap();
     }
-    replay(&text).await.unwrap();
     for kept in fs::read_dir(HISTORIES).unwrap() {
         let path = kept.unwrap().path();
         println!("{}", path.display());
@@ -130,6 +136,11 @@ fn recorded() -> Vec<u8> {
     let call = shown["waiting"][0]["call"].as_str().unwrap();
     assert!(world.decide(&run, call, &["approve"]).status.success());
     world.end(&run);
+    history(&world, run)
+}
+
+/// What Temporal has of a run.
+pub fn history(world: &World, run: String) -> Vec<u8> {
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let client = worker::connect(&world.desk()).await.unwrap();
         let handle = client.get_workflow_handle::<AgentRun>(run);

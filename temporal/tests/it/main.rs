@@ -7,6 +7,7 @@ mod figures;
 mod killed;
 mod large;
 mod rows;
+mod scripts;
 mod server;
 mod tools;
 mod world;

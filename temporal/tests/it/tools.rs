@@ -177,11 +177,8 @@ pub fn serve_model(
     FakeProvider::start(Script::function(move |asked: &Asked| {
         let body: Value = serde_json::from_slice(&asked.body).unwrap();
         let question = asked_before(&body);
-        Trap::pass(
-            &trap,
-            worker,
-            &format!("question {} is asked", question + 1),
-        );
+        let name = format!("question {}{}", question + 1, named(&body));
+        Trap::pass(&trap, worker, &format!("{name} is asked"));
         let turn = answer(&body);
         // In the middle of the answer: its first piece is on its way, its last is not.
         let (trap, pause) = (trap.clone(), turn.pause);
@@ -190,18 +187,37 @@ pub fn serve_model(
             let is_last = question == TURNS.len();
             thread::spawn(move || {
                 thread::sleep(pause / 2);
-                let what = format!("question {} is half answered", question + 1);
+                let what = format!("{name} is half answered");
                 // After the last answer the run is over.
                 if Trap::pass(&trap, worker, &what) || is_last {
                     return;
                 }
                 thread::sleep(pause * pieces);
-                let what = format!("question {} is answered", question + 1);
+                let what = format!("{name} is answered");
                 Trap::pass(&trap, worker, &what);
             });
         }
         turn
     }))
+}
+
+/// Which question of a script it is, by its first words: those of an agent have numbers enough.
+fn named(body: &Value) -> String {
+    let messages = body["messages"].as_array().unwrap();
+    let asked = messages.iter().rfind(|m| m["role"] == "user");
+    let text = asked
+        .and_then(|m| m["content"].as_str())
+        .unwrap_or_default();
+    if text == "Do it" || text.parse::<usize>().is_ok() {
+        return String::new();
+    }
+    let words: Vec<&str> = text.split(' ').take(2).collect();
+    let words: String = words
+        .join(" ")
+        .chars()
+        .filter(|c| !c.is_ascii_digit())
+        .collect();
+    format!(" ({})", words.trim())
 }
 
 fn asked_before(body: &Value) -> usize {

@@ -91,6 +91,14 @@ impl World {
         world
     }
 
+    /// Has a file in every worker's folder.
+    pub fn with_file(self, name: &str, text: &str) -> Self {
+        for worker in 0..self.models.len() {
+            write(&self.place(worker), name, text);
+        }
+        self
+    }
+
     fn place(&self, worker: usize) -> PathBuf {
         self.folder.path().join(format!("w{worker}"))
     }
@@ -287,7 +295,7 @@ impl World {
         let last = shown["journal"].as_array().unwrap().last().unwrap();
         assert_eq!(last["how"], "done", "{last}\n{}", self.logs());
         let mut calls = counts(&self.calls);
-        // Of the prompt and not of the run; on a machine that is too busy a render goes without it.
+        // Of an agent's prompt and not of the run; on a machine that is too busy a render goes without it.
         calls.remove(PREPARED);
         Came {
             text: last["text"].as_str().unwrap().to_owned(),

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::assemble;
-use super::durable::{self, Admission, Book, Setup};
+use super::durable::{self, Admission, Book, Bounds, Setup};
 use super::prepared::Prepared;
 use super::script::{self, ScriptRequest, ScriptSetup};
 use super::service::Places;
@@ -677,12 +677,22 @@ impl Beginning {
                 setup
             }
         };
+        let scripts = self.service.parts.scripts.as_ref();
+        if let (Some(lent), Some(scripts)) = (book.as_lent(), scripts) {
+            // Each question and each call has a bound of its own; all together they have no other.
+            let longest = scripts.options().time;
+            lent.bound(Bounds {
+                call_time: longest,
+                run_time: longest,
+                concurrent_calls: self.service.options.concurrent,
+            });
+        }
         let begun = script::Begun {
             book: book.clone(),
             is_resumed: self.is_resumed,
             stop: self.stop.clone(),
         };
-        script::events(self.service.parts.scripts.as_ref(), &request, &setup, begun)
+        script::events(scripts, &request, &setup, begun)
     }
 
     async fn prepare_agent(self) -> Result<Prepared, AgentError> {

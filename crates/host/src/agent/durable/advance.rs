@@ -50,18 +50,24 @@ impl AgentService {
     ) -> Result<Advanced, StoreError> {
         let admission = admission(run, steps.first())?;
         let setup = prepared(steps.iter());
+        let script = prepared(steps.iter());
+        let is_known = steps
+            .iter()
+            .any(|step| matches!(step, Step::Prepared { .. }));
         let lent = Arc::new(Lent::new(permit));
+        let book = Book::lent(steps, lent.clone());
         let resumed = Resumed {
-            book: Book::lent(steps, lent.clone()),
-            is_known: setup.is_some(),
+            book: book.clone(),
+            is_known,
             setup,
-            script: None,
+            script,
             before: Before::default(),
             epoch: 1,
         };
         let stop = CancellationToken::new();
         let mut running = Running::resumed(self.clone(), admission, resumed, stop, None);
         while running.next().await.is_some() {}
+        book.flush();
         Ok(lent.advanced())
     }
 }

@@ -65,12 +65,20 @@ struct Doing {
     busy: usize,
     /// Calls that wait for people.
     waiting: Vec<Kept>,
+    /// Whether something is done elsewhere, of a run whose steps somebody else keeps.
+    is_held: bool,
     /// Steps to be written along with the next.
     later: Vec<Step>,
     /// Whether it has stopped, so that nothing more is begun.
     has_stopped: bool,
     /// How it went another way than before.
     diverged: Option<String>,
+}
+
+impl Doing {
+    fn is_waiting(&self) -> bool {
+        self.busy == 0 && (self.is_held || !self.waiting.is_empty())
+    }
 }
 
 /// A call of a script that waits for somebody.
@@ -204,7 +212,7 @@ impl Book {
     }
 
     /// What was written and what was held back, of a run that somebody else keeps.
-    pub(super) fn as_lent(&self) -> Option<&Lent> {
+    pub(in crate::agent) fn as_lent(&self) -> Option<&Lent> {
         match &self.pages {
             Pages::Journal(_) => None,
             Pages::Lent(lent) => Some(lent),
@@ -293,16 +301,22 @@ impl Book {
         self.changed.notify_one();
     }
 
-    /// Whether calls wait, and nothing else is on its way.
-    pub(in crate::agent) fn is_waiting(&self) -> bool {
-        let doing = self.doing();
-        doing.busy == 0 && !doing.waiting.is_empty()
+    /// Something of the script is done elsewhere: it stops once nothing else is on its way.
+    pub(in crate::agent) fn hold(&self) {
+        self.doing().is_held = true;
+        self.changed.notify_one();
     }
 
-    /// The calls that wait, if nothing else is on its way: then nothing more of the script is begun.
+    /// Whether the script waits for people or for what is done elsewhere, and nothing else is on its
+    /// way.
+    pub(in crate::agent) fn is_waiting(&self) -> bool {
+        self.doing().is_waiting()
+    }
+
+    /// The calls that wait for people, if the script waits: then nothing more of it is begun.
     pub(in crate::agent) fn stop_to_wait(&self) -> Option<Vec<Kept>> {
         let mut doing = self.doing();
-        if doing.busy > 0 || doing.waiting.is_empty() {
+        if !doing.is_waiting() {
             return None;
         }
         doing.has_stopped = true;
@@ -315,6 +329,14 @@ impl Book {
         // What ends since the run has stopped is asked anew by whoever goes on with it.
         if !doing.has_stopped {
             doing.later.push(step);
+        }
+    }
+
+    /// Writes what waits for a next step, which does not come.
+    pub(super) fn flush(&self) {
+        let steps = std::mem::take(&mut self.doing().later);
+        if let Some(lent) = self.as_lent() {
+            lent.write(&steps);
         }
     }
 

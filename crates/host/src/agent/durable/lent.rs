@@ -17,7 +17,7 @@ pub enum Permit {
     Nothing,
     /// Ask the model once.
     Question,
-    /// Make the call of this id.
+    /// Make the call of this id, or ask the question of a script at this place.
     Call(Arc<str>),
 }
 
@@ -37,7 +37,8 @@ pub struct Advanced {
 pub enum Next {
     /// The model is asked.
     Question,
-    /// These calls are made, all of one turn, each as [`Step::Called`].
+    /// These calls are made, all of one turn, each as [`Step::Called`]; of a script also questions,
+    /// each as [`Step::Asked`].
     Calls(Vec<Step>),
     /// Somebody decides about these calls.
     Decision(Vec<Waiting>),
@@ -57,7 +58,7 @@ pub struct Bounds {
 }
 
 /// The steps of a run that somebody else keeps.
-pub(super) struct Lent {
+pub(in crate::agent) struct Lent {
     permit: Permit,
     /// Whether the permit is used up.
     is_used: AtomicBool,
@@ -70,7 +71,7 @@ pub(super) struct Lent {
 #[derive(Default)]
 struct Done {
     steps: Vec<Step>,
-    /// Calls beyond what is permitted.
+    /// Calls beyond what is permitted, and questions of a script.
     held: Vec<Step>,
 }
 
@@ -116,6 +117,21 @@ impl Lent {
         false
     }
 
+    /// Whether the question of a script at a place may be asked; else it is noted. The questions
+    /// of a script stand side by side, so each is permitted by its place, and one that is `new` has
+    /// its number from here on: whoever asks another one meanwhile would take the same.
+    pub(super) fn may_ask_at(&self, place: &str, asked: &Step, new: bool) -> bool {
+        if let Permit::Call(permitted) = &self.permit {
+            if **permitted == *place {
+                return true;
+            }
+        } else if new {
+            self.write(std::slice::from_ref(asked));
+        }
+        self.done().held.push(asked.clone());
+        false
+    }
+
     /// Whether the loop is to end without an end of the run. Whoever makes one call knows of the
     /// others nothing, so that what follows the turn is not for them to say.
     pub(super) fn is_stopped(&self) -> bool {
@@ -127,11 +143,16 @@ impl Lent {
     pub(super) fn bind(&self, run: &mut Run) {
         run.tracer = Tracer::off();
         let limits = &run.limits;
-        let _ = self.bounds.set(Bounds {
+        self.bound(Bounds {
             call_time: limits.call_time,
             run_time: limits.run_time,
             concurrent_calls: limits.concurrent_calls.max(1),
         });
+    }
+
+    /// The run's bounds are known.
+    pub(in crate::agent) fn bound(&self, bounds: Bounds) {
+        let _ = self.bounds.set(bounds);
     }
 
     pub(super) fn write(&self, steps: &[Step]) {

@@ -87,9 +87,9 @@ impl ScriptModel {
         };
         let messages = serde_json::to_vec(&request.messages).unwrap_or_default();
         let digest = Digest::of(&messages).to_string();
-        let (turn, known) = match self.book.question(&place, &digest) {
-            Replayed::New(turn) => (turn, None),
-            Replayed::Known(turn, answer) => (turn, answer),
+        let (turn, is_new, known) = match self.book.question(&place, &digest) {
+            Replayed::New(turn) => (turn, true, None),
+            Replayed::Known(turn, answer) => (turn, false, answer),
             Replayed::Diverged => {
                 drop(busy);
                 return pending().await;
@@ -100,13 +100,19 @@ impl ScriptModel {
             Some(Answer::Failed(kind, message)) => return Err(ModelError::new(kind, message)),
             None => {}
         }
-        self.book.go_live();
-        lane::go_live();
         let asked = Step::Asked {
             turn,
             digest,
-            place: Some(place),
+            place: Some(place.clone()),
         };
+        let lent = self.book.as_lent();
+        if lent.is_some_and(|lent| !lent.may_ask_at(&place, &asked, is_new)) {
+            self.book.hold();
+            drop(busy);
+            return pending().await;
+        }
+        self.book.go_live();
+        lane::go_live();
         self.book
             .write(asked)
             .await

@@ -7,6 +7,7 @@ use quillet_core::journal::{Failed, Made, Step};
 use quillet_core::store::StoreError;
 use quillet_core::tool::{Tool, ToolAnswer, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::{BoxFuture, Map, Value, json};
+use serde_json::Value as Json;
 use tokio::time::timeout;
 
 use super::book::Book;
@@ -40,17 +41,31 @@ pub(super) fn journalled(tool: &Arc<dyn Tool>, book: &Arc<Book>) -> Arc<dyn Tool
 }
 
 impl JournalledTool {
+    fn called(&self, call: &Arc<str>, arguments: serde_json::Map<String, Json>) -> Step {
+        let spec = self.inner.spec();
+        Step::Called {
+            call: call.clone(),
+            tool: spec.name.as_str().into(),
+            arguments,
+            repeat: spec.repeat,
+        }
+    }
+
+    /// Whether a call is made elsewhere, of a run whose steps somebody else keeps; it is noted then.
+    pub(in crate::agent) fn is_held(
+        &self,
+        call: &Arc<str>,
+        arguments: &serde_json::Map<String, Json>,
+    ) -> bool {
+        let lent = self.book.as_lent();
+        lent.is_some_and(|lent| !lent.may_call(call, &self.called(call, arguments.clone())))
+    }
+
     async fn make(&self, arguments: Map, context: &ToolContext) -> Result<ToolAnswer, ToolError> {
         if let Some(result) = self.book.call(&context.call).result {
             return answer(result);
         }
-        let spec = self.inner.spec();
-        let called = Step::Called {
-            call: context.call.clone(),
-            tool: spec.name.as_str().into(),
-            arguments: written(&arguments),
-            repeat: spec.repeat,
-        };
+        let called = self.called(&context.call, written(&arguments));
         let lent = self.book.as_lent();
         if lent.is_some_and(|lent| !lent.may_call(&context.call, &called)) {
             return Err(held());

@@ -135,6 +135,12 @@ impl KeptTool {
             call: id.into(),
             ..context.clone()
         };
+        let is_known = known.result.is_some();
+        if !is_known && self.journalled.is_held(&context.call, &given) {
+            book.hold();
+            drop(busy);
+            return pending().await;
+        }
         let arguments = match Value::from(serde_json::Value::Object(given)) {
             Value::Map(map) => map,
             _ => arguments,

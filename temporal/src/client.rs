@@ -10,7 +10,7 @@ use quillet::parts;
 use quillet::prompt::Input;
 use quillet::settings::{self, Settings};
 use quillet::{Host, Map, core};
-use quillet_core::journal::{Decision, Step, Waiting};
+use quillet_core::journal::{Step, Waiting, Words};
 use quillet_core::json;
 use quillet_host::agent::{Admission, AgentRequest, ModelSettings, ScriptRequest, Who};
 use serde_json::{Value, json as object};
@@ -88,9 +88,11 @@ pub async fn run(command: &Command, place: &Place, settings: &Settings) -> Resul
             text,
             by,
         } => {
+            let words = Words::of_line(decision, arguments.as_deref(), text.as_deref());
+            let decision = words.and_then(Words::decide);
             let deciding = Deciding {
                 call: call.clone(),
-                decision: read(decision, arguments.as_deref(), text.as_deref())?,
+                decision: decision.map_err(|error| Failure::Usage(error.to_string()))?,
                 by: by.clone(),
             };
             let call = desk.decide(&whole(id), deciding).await?;
@@ -396,31 +398,6 @@ fn state(status: WorkflowExecutionStatus, memo: &str) -> String {
         WorkflowExecutionStatus::Running | WorkflowExecutionStatus::Completed => memo.to_owned(),
         WorkflowExecutionStatus::Canceled => "cancelled".to_owned(),
         other => format!("{other:?}").to_lowercase(),
-    }
-}
-
-fn read(decision: &str, arguments: Option<&str>, text: Option<&str>) -> Result<Decision, Failure> {
-    let note = text.map(str::to_owned);
-    let arguments = arguments.map(|text| {
-        serde_json::from_str(text)
-            .map_err(|error| Failure::Usage(format!("--arguments is no JSON object: {error}")))
-    });
-    let arguments = arguments.transpose()?;
-    match decision {
-        "approve" => Ok(Decision::Approve {
-            arguments: None,
-            note,
-        }),
-        "edit" if arguments.is_some() => Ok(Decision::Approve { arguments, note }),
-        "edit" => Err(Failure::Usage("edit needs --arguments JSON".to_owned())),
-        "deny" => Ok(Decision::Deny { note }),
-        "result" => match note {
-            Some(text) => Ok(Decision::Result { text }),
-            None => Err(Failure::Usage("result needs --text TEXT".to_owned())),
-        },
-        other => Err(Failure::Usage(format!(
-            "{other:?} is none of approve, deny, edit and result"
-        ))),
     }
 }
 

@@ -3,7 +3,7 @@
 use quillet::Host;
 use quillet::parts;
 use quillet::settings::Settings;
-use quillet_core::journal::{Decision, Entry, RunFilter, RunHead, State, Step};
+use quillet_core::journal::{Entry, RunFilter, RunHead, State, Step, Words};
 use quillet_host::agent::{AgentService, Deciding, Fork, Who};
 use serde_json::{Value, json};
 
@@ -38,9 +38,11 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), Failure
             ..
         } => {
             let (who, id) = Who::of_run(id);
+            let words = Words::of_line(decision, arguments.as_deref(), text.as_deref());
+            let decision = words.and_then(Words::decide);
             let deciding = Deciding {
                 call: call.clone(),
-                decision: read(decision, arguments.as_deref(), text.as_deref())?,
+                decision: decision.map_err(|error| Failure::Usage(error.to_string()))?,
                 by: "command line".to_owned(),
             };
             let call = agents.decide(&who, &id, deciding).await?;
@@ -80,29 +82,6 @@ pub(crate) async fn run(command: &Runs, config: &Settings) -> Result<(), Failure
     };
     host.flush().await;
     done
-}
-
-fn read(decision: &str, arguments: Option<&str>, text: Option<&str>) -> Result<Decision, Failure> {
-    let note = text.map(str::to_owned);
-    let arguments = arguments.map(|text| {
-        serde_json::from_str(text)
-            .map_err(|error| Failure::Usage(format!("--arguments is no JSON object: {error}")))
-    });
-    let arguments = arguments.transpose()?;
-    match decision {
-        "approve" | "edit" if decision == "approve" || arguments.is_some() => {
-            Ok(Decision::Approve { arguments, note })
-        }
-        "edit" => Err(Failure::Usage("edit needs --arguments JSON".to_owned())),
-        "deny" => Ok(Decision::Deny { note }),
-        "result" => match note {
-            Some(text) => Ok(Decision::Result { text }),
-            None => Err(Failure::Usage("result needs --text TEXT".to_owned())),
-        },
-        other => Err(Failure::Usage(format!(
-            "{other:?} is none of approve, deny, edit and result"
-        ))),
-    }
 }
 
 /// Goes on with a run in this process, on the terminal.

@@ -5,9 +5,11 @@
 //! run next gets a higher epoch, and what the earlier owner still writes is refused. So two
 //! processes never both believe that they go on with it, whatever their clocks say.
 
+mod decision;
 mod step;
 
-pub use step::{Decision, Failed, Made, Standing, State, Step, Waiting, Why};
+pub use decision::{Decision, Undecided, Words};
+pub use step::{Failed, Made, Standing, State, Step, Waiting, Why};
 
 use std::fmt;
 use std::sync::Arc;

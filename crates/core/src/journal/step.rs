@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::Decision;
 use crate::MediaUrl;
 use crate::chat::{ChatEvent, ModelErrorKind};
 use crate::tool::{Repeat, ToolErrorKind};
@@ -178,33 +179,6 @@ pub enum Why {
     /// The process ended while the call was made: it may have happened, or not, and it may not
     /// happen twice.
     Unknown,
-}
-
-/// What a person says about a call that waits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "decision", rename_all = "snake_case")]
-pub enum Decision {
-    /// It is made, with other arguments where there are some.
-    Approve {
-        /// In place of the model's.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        arguments: Option<Map<String, Json>>,
-        /// For the log.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        note: Option<String>,
-    },
-    /// It is not made, and the model is told so.
-    Deny {
-        /// What the model is told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        note: Option<String>,
-    },
-    /// It is not made, since its result is known: a call whose outcome was unknown, or one that a
-    /// person made.
-    Result {
-        /// What the model reads.
-        text: String,
-    },
 }
 
 /// Where a run stands.

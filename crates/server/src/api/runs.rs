@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use quillet_core::ErrorCode;
-use quillet_core::journal::{Decision, Entry, RunFilter, RunHead, Standing, State};
+use quillet_core::journal::{Decision, Entry, RunFilter, RunHead, Standing, State, Words};
 use quillet_host::agent::{DecideError, Deciding, Fork, ForkError, Who};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -84,28 +84,14 @@ pub(crate) async fn decide(
 }
 
 fn decision(body: DecideBody) -> Result<Decision, ApiError> {
-    let lacks = |what: &str| problem(ErrorCode::RequestBody, what.to_owned());
-    match body.decision.as_str() {
-        "approve" => Ok(Decision::Approve {
-            arguments: body.arguments,
-            note: body.note,
-        }),
-        "edit" => Ok(Decision::Approve {
-            arguments: Some(body.arguments.ok_or_else(|| {
-                lacks("`edit` needs `arguments`, an object in place of the model's")
-            })?),
-            note: body.note,
-        }),
-        "deny" => Ok(Decision::Deny { note: body.note }),
-        "result" => Ok(Decision::Result {
-            text: body
-                .text
-                .ok_or_else(|| lacks("`result` needs `text`, which the model reads"))?,
-        }),
-        other => Err(lacks(&format!(
-            "decision: {other:?} is none of approve, deny, edit and result"
-        ))),
-    }
+    let words = Words {
+        decision: body.decision,
+        arguments: body.arguments,
+        text: body.text,
+        note: body.note,
+    };
+    let decided = words.decide();
+    decided.map_err(|error| problem(ErrorCode::RequestBody, error.to_string()))
 }
 
 /// Which runs are listed.

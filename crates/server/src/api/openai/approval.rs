@@ -2,10 +2,8 @@
 //! tools. The id of one names the answer that it is of; whoever answers it decides, and the run goes
 //! on where it stopped.
 
-use quillet_core::journal::Decision;
+use quillet_core::journal::{Decision, Words};
 use quillet_core::{Message, Role};
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
 /// What is decided about one call.
 pub(super) struct Answered {
@@ -41,33 +39,13 @@ fn answered(message: &Message) -> Option<Answered> {
     })
 }
 
-/// A decision as `POST /v1/response/ID/decide` takes it.
-#[derive(Deserialize)]
-struct Written {
-    decision: String,
-    #[serde(default)]
-    arguments: Option<Map<String, Value>>,
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default)]
-    note: Option<String>,
-}
-
 /// A word, or an object as the route for decisions takes it. Only what agrees lets a call go: all
 /// else is why it is not made.
 fn read(content: &str) -> Decision {
     let text = content.trim();
-    if let Ok(written) = serde_json::from_str::<Written>(text) {
-        let note = written.note;
-        match (written.decision.as_str(), written.arguments, written.text) {
-            ("approve", arguments, _) => return Decision::Approve { arguments, note },
-            ("edit", Some(arguments), _) => {
-                let arguments = Some(arguments);
-                return Decision::Approve { arguments, note };
-            }
-            ("result", _, Some(text)) => return Decision::Result { text },
-            _ => return Decision::Deny { note },
-        }
+    if let Ok(words) = serde_json::from_str::<Words>(text) {
+        let note = words.note.clone();
+        return words.decide().unwrap_or(Decision::Deny { note });
     }
     match text.to_ascii_lowercase().as_str() {
         "approve" | "approved" | "yes" | "true" => Decision::Approve {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use quillet_core::BoxFuture;
+use quillet_core::tool::ToolSpec;
 use serde_json::{Map, Value as Json};
 
 /// A call that is about to be made.
@@ -11,7 +12,7 @@ pub struct PendingCall<'a> {
     /// The provider's id of the call.
     pub id: &'a str,
     /// The tool.
-    pub tool: &'a str,
+    pub tool: &'a ToolSpec,
     /// The arguments, which fit the tool's schema.
     pub arguments: &'a Map<String, Json>,
 }

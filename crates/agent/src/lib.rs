@@ -86,7 +86,7 @@ mod turn;
 
 pub use approval::{Approval, Approver, PendingCall};
 pub use chat_trace::ChatTrace;
-pub use definition::AgentDefinition;
+pub use definition::{AgentDefinition, Known};
 pub use drive::run;
 pub use emit::EventStream;
 pub use event::{AgentError, AgentEvent, CompactionReport, Ending, Outcome, Source};

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use quillet_core::tool::ToolSpec;
+
 /// Patterns of one list; more are refused.
 const MOST_PATTERNS: usize = 1_000;
 /// Bytes of one pattern.
@@ -127,15 +129,29 @@ impl Permissions {
         self.allowed.is_empty()
     }
 
-    /// What is to be said of the patterns that match none of these names.
+    /// What is to be said of the patterns of `tools` that match none of these names.
     #[must_use]
     pub fn doubts(&self, names: &[&str]) -> Vec<String> {
-        let denied = self.denied.iter().map(|pattern| format!("!{pattern}"));
-        let all = self.allowed.iter().cloned().chain(denied);
-        let idle = |pattern: &String| !names.iter().any(|name| pattern_matches(pattern, name));
-        all.filter(idle)
-            .map(|pattern| unmatched(&pattern))
-            .collect()
+        let idle = self.idle(names);
+        idle.map(|pattern| unmatched(&pattern)).collect()
+    }
+
+    /// The same of patterns of `ask`, with the names of the tools that may be called.
+    #[must_use]
+    pub fn doubts_of_ask(&self, names: &[&str]) -> Vec<String> {
+        let idle = self.idle(names);
+        idle.map(|pattern| unasked(&pattern)).collect()
+    }
+
+    fn idle(&self, names: &[&str]) -> impl Iterator<Item = String> {
+        let patterns = self.patterns().into_iter();
+        patterns.filter(|pattern| !names.iter().any(|name| pattern_matches(pattern, name)))
+    }
+
+    /// Whether a tool may be called: by the name of its function, or what else it is called.
+    #[must_use]
+    pub fn allows_tool(&self, tool: &ToolSpec) -> bool {
+        self.allows_one_of(&tool.names().collect::<Vec<_>>())
     }
 
     /// Whether a tool of this name may be called.
@@ -173,6 +189,13 @@ pub(crate) fn pattern_matches(pattern: &str, name: &str) -> bool {
 pub(crate) fn unmatched(pattern: &str) -> String {
     format!(
         "tools: {pattern:?} matches no tool, stored prompt or built-in tool that is set up here"
+    )
+}
+
+/// What is said of a pattern of `ask` that matches nothing.
+pub(crate) fn unasked(pattern: &str) -> String {
+    format!(
+        "ask: {pattern:?} matches no tool that may be called here, so nobody is asked: name a tool as in `tools`"
     )
 }
 

@@ -16,12 +16,12 @@ pub(crate) enum Permitted {
 
 /// Asks about a call of a tool; everything else harms nobody.
 pub(crate) async fn ask(scope: &Scope, mut planned: Planned) -> Permitted {
-    let (Some(approver), Plan::Make(_)) = (&scope.approver, &planned.plan) else {
+    let (Some(approver), Plan::Make(tool)) = (&scope.approver, &planned.plan) else {
         return Permitted::Go(planned);
     };
     let call = PendingCall {
         id: &planned.call.id,
-        tool: &planned.call.name,
+        tool: tool.spec(),
         arguments: &planned.input,
     };
     match approver.ask(call).await {

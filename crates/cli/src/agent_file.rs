@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use quillet_agent::{AgentDefinition, skills as skill_files};
-use quillet_core::store::Entry;
+use quillet::settings::{self, Settings};
+use quillet_agent::{AgentDefinition, Known, skills as skill_files};
+use quillet_core::store::{Entry, Kind};
 use quillet_core::{Diagnostic, Value};
 use quillet_prompt::{Snapshot, prompt_function};
 use quillet_tools::builtin;
@@ -40,31 +41,40 @@ pub(crate) fn wrong_with(entry: &Entry) -> Vec<Diagnostic> {
     definition.err().unwrap_or_default()
 }
 
-/// The tools that an agent's patterns may be about: those of the store, its prompts, and the
-/// built-in ones, whether they are set up here or not.
-pub(crate) fn tools(snapshot: &Snapshot) -> Vec<String> {
-    let stored = snapshot.functions.keys().map(ToString::to_string);
-    let prompts = snapshot.prompts.keys();
-    let prompts = prompts.flat_map(|id| [prompt_function(id), format!("prompt/{id}")]);
-    let built_in = builtin::BY_NAME.map(str::to_owned);
+/// The names of each tool that an agent's patterns may be about: those of the store, its prompts,
+/// and the built-in ones, whether they are set up here or not.
+pub(crate) fn tools(snapshot: &Snapshot) -> Vec<Vec<String>> {
+    let stored = snapshot.functions.values();
+    let stored = stored.map(|tool| tool.spec().names().map(str::to_owned).collect());
+    let prompts = snapshot.prompts.values().map(|prompt| {
+        let id = &prompt.id;
+        let template = prompt.usable(Kind::Prompt);
+        let template = template.is_ok_and(|entry| entry.script().is_none());
+        let script = (!template).then(|| format!("script/{id}"));
+        let names = [prompt_function(id), format!("prompt/{id}")];
+        names.into_iter().chain(script).collect()
+    });
+    let built_in = builtin::BY_NAME.map(|name| vec![name.to_owned()]);
     stored.chain(prompts).chain(built_in).collect()
 }
 
 /// Names in an agent that nothing answers to. Which tools a database offers is known only once it
-/// is open, so patterns that begin with theirs (`db_`) are skipped.
-pub(crate) fn doubts(
-    entry: &Entry,
-    tools: &[String],
-    skills: Option<&[String]>,
-) -> Vec<Diagnostic> {
-    let mut found = AgentDefinition::doubts(&entry.origin, &entry.text, tools, skills);
-    let of_databases = ["\"db_", "\"!db_"];
+/// is open, so patterns that begin with theirs are skipped.
+pub(crate) fn doubts(entry: &Entry, known: Known<'_>) -> Vec<Diagnostic> {
+    let mut found = AgentDefinition::doubts(&entry.origin, &entry.text, known);
+    let of_databases = ["\"db_", "\"!db_", "\"database/", "\"!database/"];
     found.retain(|found| {
         !of_databases
             .iter()
             .any(|begin| found.message.contains(begin))
     });
     found
+}
+
+/// Whether agents have tools that only servers know.
+pub(crate) fn has_servers(config: &Settings) -> bool {
+    let servers = config.text(&settings::AGENT_MCP_SERVERS);
+    servers.is_some_and(|servers| !servers.trim().is_empty())
 }
 
 /// The names of the skills of a folder.

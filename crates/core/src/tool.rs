@@ -14,6 +14,10 @@ use crate::{BoxFuture, Diagnostic, ErrorCode, Map, MediaUrl, Table, Value};
 pub struct ToolSpec {
     /// The function name that templates and models use.
     pub name: String,
+    /// What else permissions may call it: `prompt/ID`, and `script/ID` of a script, `agent/ID`,
+    /// `database/NAME`, the id of a stored tool.
+    #[serde(skip)]
+    pub also: Vec<String>,
     /// What it does, for people and models.
     pub description: String,
     /// JSON Schema of the arguments object; the order of `properties` is the
@@ -109,11 +113,18 @@ pub struct ToolAnswer {
 /// implements this; the catalogue of definitions calls it.
 pub trait ToolBuilder: Send + Sync + fmt::Debug {
     /// Builds the tool that a definition describes. `name` is the function name
-    /// that its key maps to, `source` the key, for messages.
+    /// that its key maps to, `id` the id that people and routes use, `source` the key, for
+    /// messages.
     ///
     /// # Errors
     /// Everything that is wrong with the definition, with places in `text`.
-    fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>>;
+    fn build(
+        &self,
+        name: &str,
+        id: &str,
+        source: &str,
+        text: &str,
+    ) -> Result<BuiltTool, Vec<Diagnostic>>;
 
     /// Says that the tools are going to be called: what takes time before a first call may begin
     /// now, in the background. Called within a runtime, any number of times.
@@ -199,6 +210,11 @@ impl ToolError {
 }
 
 impl ToolSpec {
+    /// Every name under which permissions know it, that of its function first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_str()).chain(self.also.iter().map(String::as_str))
+    }
+
     /// Names of the parameters in their declared order.
     pub fn parameter_names(&self) -> impl Iterator<Item = &str> {
         self.parameters

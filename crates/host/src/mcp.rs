@@ -245,6 +245,7 @@ fn agent_name(id: &str) -> String {
 fn agent_spec(id: &str) -> ToolSpec {
     ToolSpec {
         name: agent_name(id),
+        also: vec![format!("agent/{id}")],
         description: format!("Asks the agent {id}, which may call tools of its own."),
         parameters: serde_json::json!({
             "type": "object",

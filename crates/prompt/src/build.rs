@@ -225,7 +225,7 @@ impl Builder {
         let source = format!("tool {id}");
         let built = match &entry.problem {
             Some(problem) => Err(vec![problem.clone()]),
-            None => self.tools.build(name, &source, &entry.text),
+            None => self.tools.build(name, id, &source, &entry.text),
         };
         let (state, mut diagnostics) = match built {
             Err(errors) => (State::Invalid, errors),

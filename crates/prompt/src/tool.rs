@@ -119,6 +119,9 @@ impl PromptService {
         let entry = definition.usable(Kind::Prompt)?;
         let mut tool = self.wrap(&definition, entry, result);
         tool.spec.name = prompt_function(id);
+        if *id != *definition.id {
+            tool.spec.also.extend(targets(id, entry));
+        }
         tool.id = id.into();
         Ok(tool)
     }
@@ -137,6 +140,7 @@ impl PromptService {
             id: definition.id.clone(),
             spec: ToolSpec {
                 name: prompt_function(&definition.id),
+                also: targets(&definition.id, entry).collect(),
                 description: described(&definition.id, entry),
                 parameters: self.accepted(entry),
                 returns: entry
@@ -182,6 +186,13 @@ pub fn prompt_function(id: &str) -> String {
     let mut name = format!("prompt_{name}");
     name.truncate(LONGEST_NAME);
     name
+}
+
+/// What a prompt is called where it is a target; a script is one by either name.
+fn targets(id: &str, entry: &PromptEntry) -> impl Iterator<Item = String> {
+    let script = entry.script().is_some();
+    let script = script.then(|| format!("script/{id}"));
+    std::iter::once(format!("prompt/{id}")).chain(script)
 }
 
 /// What the definition says of itself.

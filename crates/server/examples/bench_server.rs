@@ -25,7 +25,7 @@ type Failure = Box<dyn std::error::Error>;
 struct NoTools;
 
 impl ToolBuilder for NoTools {
-    fn build(&self, _: &str, source: &str, _: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
+    fn build(&self, _: &str, _: &str, source: &str, _: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
         Err(vec![Diagnostic::error(
             "tool.definition",
             source,

@@ -20,7 +20,13 @@ struct Echo {
 }
 
 impl ToolBuilder for EchoTools {
-    fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
+    fn build(
+        &self,
+        name: &str,
+        id: &str,
+        source: &str,
+        text: &str,
+    ) -> Result<BuiltTool, Vec<Diagnostic>> {
         let tree: serde_json::Value = serde_json::from_str(text).map_err(|error| {
             vec![Diagnostic::error(
                 "tool.definition",
@@ -31,6 +37,7 @@ impl ToolBuilder for EchoTools {
         let says = |key: &str| tree[key].as_bool().unwrap_or(false);
         let spec = ToolSpec {
             name: name.to_owned(),
+            also: vec![id.to_owned()],
             parameters: tree["parameters"].clone(),
             default: Value::from(tree["default"].clone()),
             idempotent: says("idempotent"),

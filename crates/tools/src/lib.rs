@@ -12,7 +12,7 @@
 //! let tools = quillet_tools::Tools::new(quillet_tools::ToolsConfig::default())?;
 //! let definition = r#"{"type": "restful", "url": "http://127.0.0.1:8080/translate",
 //!     "parameters": [{"name": "code", "type": "string", "required": true}]}"#;
-//! let built = tools.build("translate", "tools:translate", definition).map_err(|_| "invalid")?;
+//! let built = tools.build("translate", "translate", "tools:translate", definition).map_err(|_| "invalid")?;
 //! let arguments = [("code", "你好".into())].into_iter().collect();
 //! let result = built.tool.call(arguments, &ToolContext::default()).await?;
 //! # Ok(()) }

@@ -14,6 +14,7 @@
 //! features: {webSearch: true}
 //! ```
 
+mod doubts;
 mod fields;
 
 use std::time::Duration;
@@ -24,9 +25,10 @@ use quillet_core::{Diagnostic, Span, nearest};
 use quillet_yaml::{Data, Node, Options};
 use serde_json::{Map, Value as Json, json};
 
-use crate::permission::{pattern_matches, unmatched};
 use crate::{Limits, Permissions};
 use fields::{Fields, Findings};
+
+pub use doubts::Known;
 
 const FIELDS: &[&str] = &[
     "name",
@@ -235,52 +237,6 @@ impl AgentDefinition {
             .map(|field| (*field).to_owned())
             .chain(inner)
             .collect()
-    }
-
-    /// Names in a definition that nothing answers to: patterns of `tools` that match none of these
-    /// tools, and names of skills that do not exist, where the existing ones are known.
-    #[must_use]
-    pub fn doubts(
-        source: &str,
-        text: &str,
-        tools: &[String],
-        skills: Option<&[String]>,
-    ) -> Vec<Diagnostic> {
-        let Ok(root) = tree(source, text) else {
-            return Vec::new();
-        };
-        let mut other = Findings::new(source, text);
-        let fields = Fields::of(&root, "", Some(FIELDS), &mut other);
-        let doubt = |node: &Node, message: String, name: &str, known: &[String]| {
-            let found = Diagnostic::warning("agent.unmatched", source, message);
-            let near = nearest(name, known.iter().map(String::as_str));
-            let help = near.map(|near| format!("did you mean {near}?"));
-            Diagnostic {
-                help,
-                ..found.at(text, node.span)
-            }
-        };
-        let mut doubts = Vec::new();
-        for node in fields.list("tools") {
-            let Some(pattern) = node.as_str() else {
-                continue;
-            };
-            if !tools.iter().any(|tool| pattern_matches(pattern, tool)) {
-                let name = pattern.trim_start_matches('!');
-                doubts.push(doubt(node, unmatched(pattern), name, tools));
-            }
-        }
-        for node in fields.list("skills") {
-            let name = node.as_str().or_else(|| node.get("name")?.as_str());
-            let (Some(name), Some(known)) = (name, skills) else {
-                continue;
-            };
-            if !known.iter().any(|skill| skill == name) {
-                let message = format!("skills: there is no skill {name:?}");
-                doubts.push(doubt(node, message, name, known));
-            }
-        }
-        doubts
     }
 
     /// Reads a definition. `source` is its name in findings.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quillet_agent::definition::{Instructions, SkillChoice};
-use quillet_agent::{AgentDefinition, Limits};
+use quillet_agent::{AgentDefinition, Known, Limits};
 use serde_json::json;
 
 fn parse(text: &str) -> AgentDefinition {
@@ -202,9 +202,14 @@ fn the_page_of_agents_has_every_field_and_no_other() {
 #[test]
 fn names_that_nothing_answers_to_are_told() {
     let text = "tools: [orders_*, serch, '!orders_delet', agent/c]\nskills: [pdf, {name: sqll}]\n";
-    let tools = ["orders_list", "orders_delete", "search"].map(str::to_owned);
+    let tools = ["orders_list", "orders_delete", "search"].map(|name| vec![name.to_owned()]);
     let skills = ["pdf", "sql"].map(str::to_owned);
-    let found = AgentDefinition::doubts("shop", text, &tools, Some(&skills));
+    let known = Known {
+        tools: &tools,
+        skills: Some(&skills),
+        has_more: false,
+    };
+    let found = AgentDefinition::doubts("shop", text, known);
     let said: Vec<String> = found.iter().map(ToString::to_string).collect();
     let expected = [
         (
@@ -224,8 +229,59 @@ fn names_that_nothing_answers_to_are_told() {
         let near = near.map(|near| format!("did you mean {near}?"));
         assert!(near.is_none_or(|near| said.contains(&near)), "{said}");
     }
-    let known = AgentDefinition::doubts("shop", text, &tools, None);
-    assert_eq!(known.len(), 3, "which skills there are is not known");
+    let skills = None;
+    let found = AgentDefinition::doubts("shop", text, Known { skills, ..known });
+    assert_eq!(found.len(), 3, "which skills there are is not known");
+}
+
+#[test]
+fn patterns_that_ask_about_nothing_are_told() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let tools: [Vec<String>; 3] = [
+        names(&["search"]),
+        names(&["prompt_greet", "prompt/greet"]),
+        names(&["prompt_steps", "prompt/steps", "script/steps"]),
+    ];
+    let known = Known {
+        tools: &tools,
+        ..Known::default()
+    };
+    // The agent, what it may call, and how the finding's help begins.
+    for (text, help) in [
+        (
+            "tools: ['*']\nask: [search, prompt_greet, script/*]\n",
+            None,
+        ),
+        ("tools: [prompt/greet]\nask: prompt_greet\n", None),
+        ("tools: ['*']\nask: ['*', '!script/steps']\n", None),
+        (
+            "tools: ['*']\nask: [prompt/gret]\n",
+            Some("did you mean prompt/greet?"),
+        ),
+        (
+            "tools: [search]\nask: [prompt/greet]\n",
+            Some("add it to `tools`, too"),
+        ),
+        (
+            "tools: ['*', '!prompt/greet']\nask: [prompt_greet]\n",
+            Some("add it to `tools`, too"),
+        ),
+        // Nobody knows what these bring.
+        ("mcpServers: [{name: x}]\nask: [mail]\n", None),
+        ("skills: [pdf]\nask: [mail]\n", None),
+        ("features: {webSearch: true}\nask: [web_search]\n", None),
+    ] {
+        let found = AgentDefinition::doubts("shop", text, known);
+        let found: Vec<_> = found.iter().map(|found| found.help.as_deref()).collect();
+        assert_eq!(
+            found,
+            help.map(Some).into_iter().collect::<Vec<_>>(),
+            "{text}"
+        );
+        let has_more = true;
+        let with_servers = AgentDefinition::doubts("shop", text, Known { has_more, ..known });
+        assert!(with_servers.is_empty(), "{text}: {with_servers:?}");
+    }
 }
 
 #[test]

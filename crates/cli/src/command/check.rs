@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use quillet::parts;
 use quillet::settings::{self, Settings};
+use quillet_agent::Known;
 use quillet_core::history::LATEST;
 use quillet_core::store::{Entry, Key, Kind, Store};
 use quillet_core::{Diagnostic, Exit, json};
@@ -347,8 +348,13 @@ async fn look(
     variables.load().await?;
     let environs = variables.ids().await?;
     let skills = skills.map(agent_file::skill_names);
+    let known = Known {
+        tools: &tools,
+        skills: skills.as_deref(),
+        has_more: agent_file::has_servers(config),
+    };
     for entry in agents {
-        findings.add_agent(&entry, names, &tools, skills.as_deref());
+        findings.add_agent(&entry, names, known);
     }
     let snapshot = catalogue.snapshot();
     for definition in snapshot.extensions.values() {
@@ -421,13 +427,7 @@ impl Findings {
         self.found.push(Finding { diagnostic, text });
     }
 
-    fn add_agent(
-        &mut self,
-        entry: &Entry,
-        names: Option<&Names>,
-        tools: &[String],
-        skills: Option<&[String]>,
-    ) {
+    fn add_agent(&mut self, entry: &Entry, names: Option<&Names>, known: Known<'_>) {
         if names.is_some_and(|names| !names.files.contains_key(&entry.key.id())) {
             return;
         }
@@ -437,7 +437,7 @@ impl Findings {
             text: Some(entry.text.to_string()),
         };
         let mut found = agent_file::wrong_with(entry);
-        found.extend(agent_file::doubts(entry, tools, skills));
+        found.extend(agent_file::doubts(entry, known));
         found.extend(endings::of_agent(entry, self.today));
         let found = found.into_iter();
         self.found.extend(found.map(finding));

@@ -201,7 +201,13 @@ struct DemoTool {
 }
 
 impl ToolBuilder for DemoTools {
-    fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
+    fn build(
+        &self,
+        name: &str,
+        id: &str,
+        source: &str,
+        text: &str,
+    ) -> Result<BuiltTool, Vec<Diagnostic>> {
         let answer = json::parse(text);
         let answer = answer.map_err(|error| {
             vec![Diagnostic::error(
@@ -212,6 +218,7 @@ impl ToolBuilder for DemoTools {
         })?;
         let spec = ToolSpec {
             name: name.to_owned(),
+            also: vec![id.to_owned()],
             parameters: serde_json::json!({"properties": {"most": {"type": "integer"}}}),
             ..ToolSpec::default()
         };

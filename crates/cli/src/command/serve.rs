@@ -8,6 +8,7 @@ use std::sync::Arc;
 use quillet::Host;
 use quillet::parts::{self, serving};
 use quillet::settings::{self, Settings};
+use quillet_agent::Known;
 use quillet_core::store::{Kind, Store};
 use quillet_prompt::PromptService;
 use quillet_server::{Server, Services};
@@ -73,8 +74,13 @@ async fn tell_idle_names(config: &Settings, store: &dyn Store, service: &PromptS
     let tools = agent_file::tools(&service.catalogue().snapshot());
     let skills = config.text(&settings::AGENT_SKILLS).map(Path::new);
     let skills = skills.map(agent_file::skill_names);
+    let known = Known {
+        tools: &tools,
+        skills: skills.as_deref(),
+        has_more: agent_file::has_servers(config),
+    };
     for entry in &agents {
-        for found in agent_file::doubts(entry, &tools, skills.as_deref()) {
+        for found in agent_file::doubts(entry, known) {
             terminal::warning(&found.to_string());
         }
     }

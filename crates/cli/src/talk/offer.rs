@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use quillet_agent::Permissions;
 use quillet_core::nearest;
 use quillet_host::agent::AgentService;
+use quillet_prompt::PromptResult;
 use quillet_tools::builtin::{BY_NAME, BuiltinOptions};
 use serde_json::{Map, Value};
 
@@ -27,8 +28,8 @@ pub(super) fn tools(service: &AgentService, args: &Talk) -> Result<Named, Failur
     if args.tool.is_empty() {
         let all = known
             .into_iter()
-            .filter(|name| args.demo && is_stored(name));
-        return Ok(all.map(|name| (name, Map::new())).collect());
+            .filter(|tool| args.demo && is_stored(&tool.name));
+        return Ok(all.map(|tool| (tool.name, Map::new())).collect());
     }
     let permissions = Permissions::parse(&args.tool);
     let permissions = permissions.map_err(|error| Failure::Usage(format!("--tool: {error}")))?;
@@ -36,41 +37,67 @@ pub(super) fn tools(service: &AgentService, args: &Talk) -> Result<Named, Failur
     for pattern in args.tool.iter().filter(wanted) {
         matches_something(pattern, &known)?;
     }
-    let allowed = known.into_iter().filter(|name| permissions.allows(name));
-    Ok(allowed.map(|name| (name, Map::new())).collect())
+    let allowed = known
+        .into_iter()
+        .filter(|tool| tool.is_allowed(&permissions));
+    Ok(allowed.map(|tool| (tool.name, Map::new())).collect())
 }
 
 fn is_stored(name: &str) -> bool {
     !BY_NAME.contains(&name)
 }
 
+/// Something that could be called.
+struct Callable {
+    /// What a request calls it.
+    name: String,
+    /// What else patterns may call it.
+    also: Vec<String>,
+}
+
+impl Callable {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_str()).chain(self.also.iter().map(String::as_str))
+    }
+
+    fn is_allowed(&self, permissions: &Permissions) -> bool {
+        permissions.allows_one_of(&self.names().collect::<Vec<_>>())
+    }
+}
+
 /// Everything that could be called; built-in tools only where they can be used.
-fn known(service: &AgentService) -> Vec<String> {
+fn known(service: &AgentService) -> Vec<Callable> {
     let parts = service.parts();
     let snapshot = parts.prompts.catalogue().snapshot();
-    let functions = snapshot.functions.keys().map(ToString::to_string);
-    let usable = snapshot
-        .prompts
-        .values()
-        .filter(|prompt| prompt.status() == "valid");
-    let prompts = usable.map(|prompt| format!("{PROMPT}{}", prompt.id));
+    let functions = snapshot.functions.iter().map(|(name, tool)| Callable {
+        name: name.to_string(),
+        also: tool.spec().also.clone(),
+    });
+    let prompts = snapshot.prompts.keys().filter_map(|id| {
+        let tool = parts.prompts.tool(id, PromptResult::Text).ok()?;
+        Some(Callable {
+            name: format!("{PROMPT}{id}"),
+            also: tool.spec().names().map(str::to_owned).collect(),
+        })
+    });
     let options = BuiltinOptions::default();
     let builtin = BY_NAME
         .iter()
         .filter(|name| parts.tools.builtin(name, &options).is_ok());
-    functions
-        .chain(prompts)
-        .chain(builtin.map(|name| (*name).to_owned()))
-        .collect()
+    let builtin = builtin.map(|name| Callable {
+        name: (*name).to_owned(),
+        also: Vec::new(),
+    });
+    functions.chain(prompts).chain(builtin).collect()
 }
 
-fn matches_something(pattern: &str, known: &[String]) -> Result<(), Failure> {
+fn matches_something(pattern: &str, known: &[Callable]) -> Result<(), Failure> {
     let alone = Permissions::parse(&[pattern]);
     let alone = alone.map_err(|error| Failure::Usage(format!("--tool {pattern}: {error}")))?;
-    if known.iter().any(|name| alone.allows(name)) {
+    if known.iter().any(|tool| tool.is_allowed(&alone)) {
         return Ok(());
     }
-    let near = nearest(pattern, known.iter().map(String::as_str));
+    let near = nearest(pattern, known.iter().flat_map(Callable::names));
     let hint = match near {
         Some(near) => format!("did you mean {near}?"),
         None => "`quillet tool list` shows what is stored; name a store with --store".to_owned(),

@@ -63,6 +63,7 @@ pub(super) async fn prepare(
     no_strangers(&connected.provider, &client_tools)?;
     let agent = agent.unwrap_or_default();
     let ask = asking(&agent.ask, &request.tools.ask)?;
+    let unasked = ask.doubts_of_ask(&offered.names());
     let budget = name.clone().filter(|_| agent.budget.is_set());
     let budget = budget.map(|name| (name, agent.budget));
     let configured = service.options.limits.clone();
@@ -103,7 +104,7 @@ pub(super) async fn prepare(
         is_asked_again,
         provider: connected.provider,
         sources: documents.sources,
-        warnings: [request.warnings, offered.warnings].concat(),
+        warnings: [request.warnings, offered.warnings, unasked].concat(),
         ask,
         budget,
     })

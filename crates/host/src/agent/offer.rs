@@ -17,8 +17,8 @@ use super::assemble::setup;
 use super::{AgentRequest, AgentService, Written, stored};
 use crate::tool_ids::tool_id;
 
-/// How prompts are named as tools.
-const PROMPT: &str = "prompt/";
+/// How prompts are named as tools, and how scripts may be.
+const PROMPT: [&str; 2] = ["prompt/", "script/"];
 
 /// What can be used.
 #[derive(Default)]
@@ -29,6 +29,15 @@ pub(super) struct Offered {
     pub(super) preloaded: Vec<String>,
     /// What whoever asks should know.
     pub(super) warnings: Vec<String>,
+}
+
+impl Offered {
+    /// Every name of what may be called, with a skill or without.
+    pub(super) fn names(&self) -> Vec<&str> {
+        let of_skills = self.skills.iter().flat_map(|skill| &skill.tools);
+        let tools = self.tools.iter().chain(of_skills);
+        tools.flat_map(|tool| tool.spec().names()).collect()
+    }
 }
 
 /// Collects what a request names. `permitted` are the tools of a stored agent.
@@ -46,15 +55,11 @@ pub(super) async fn collect(
     if let Some(permitted) = permitted {
         let mut known = known(service, request);
         known.extend(versions(service, permitted));
-        let names: Vec<&str> = known.iter().flat_map(Known::names).collect();
+        let names: Vec<&str> = known.iter().flat_map(|tool| tool.spec().names()).collect();
         offered.warnings = permitted.doubts(&names);
-        let allowed = known.iter();
-        let allowed =
-            allowed.filter(|known| permitted.allows_one_of(&known.names().collect::<Vec<_>>()));
-        add(
-            &mut offered.tools,
-            allowed.map(|known| known.tool.clone()).collect(),
-        );
+        let allowed = known.into_iter();
+        let allowed = allowed.filter(|tool| permitted.allows_tool(tool.spec()));
+        add(&mut offered.tools, allowed.collect());
     }
     let servers = servers(service, request);
     add_mcp(service, &servers, &mut offered.tools).await;
@@ -90,6 +95,11 @@ fn wanted(request: &AgentRequest, searches_documents: bool) -> Vec<(String, Map<
     wanted
 }
 
+/// The id of a prompt that is named as a tool.
+fn prompt(name: &str) -> Option<&str> {
+    PROMPT.iter().find_map(|prefix| name.strip_prefix(prefix))
+}
+
 fn options(
     request: &AgentRequest,
     settings: &Map<String, Value>,
@@ -108,7 +118,7 @@ fn named(
     name: &str,
     options: &BuiltinOptions,
 ) -> Result<Vec<Arc<dyn Tool>>, AgentError> {
-    if let Some(id) = name.strip_prefix(PROMPT) {
+    if let Some(id) = prompt(name) {
         let tool = service.parts.prompts.tool(id, PromptResult::Text);
         let tool = tool.map_err(|error| setup(ErrorCode::RunInvalidRequest, error.to_string()))?;
         return Ok(vec![tool]);
@@ -133,7 +143,7 @@ pub fn definitions_of(service: &AgentService, request: &AgentRequest) -> Vec<(Ki
     let brought = brought.flat_map(|skill| skill.tools.into_iter().map(|tool| tool.name));
     let snapshot = service.parts.prompts.catalogue().snapshot();
     let tools = own.chain(brought).filter_map(|name| {
-        if let Some(id) = name.strip_prefix(PROMPT) {
+        if let Some(id) = prompt(&name) {
             return Some((Kind::Prompt, id.to_owned()));
         }
         let is_stored = snapshot.tools.get(name.as_str()).is_some();
@@ -154,54 +164,29 @@ fn in_catalogue(service: &AgentService, name: &str) -> Option<Arc<dyn Tool>> {
     snapshot.functions.get(name).cloned()
 }
 
-/// A tool that the patterns of a stored agent may be about.
-struct Known {
-    tool: Arc<dyn Tool>,
-    /// `prompt/ID` of a stored prompt, as requests name it.
-    also: Option<String>,
-}
-
-impl Known {
-    fn names(&self) -> impl Iterator<Item = &str> {
-        let name = self.tool.spec().name.as_str();
-        std::iter::once(name).chain(self.also.as_deref())
-    }
-}
-
-impl From<Arc<dyn Tool>> for Known {
-    fn from(tool: Arc<dyn Tool>) -> Self {
-        Known { tool, also: None }
-    }
-}
-
 /// Tools of the catalogue, prompts and built-in tools, as far as they are there.
-fn known(service: &AgentService, request: &AgentRequest) -> Vec<Known> {
+fn known(service: &AgentService, request: &AgentRequest) -> Vec<Arc<dyn Tool>> {
     let prompts = &service.parts.prompts;
     let snapshot = prompts.catalogue().snapshot();
-    let stored = snapshot.functions.values().cloned().map(Known::from);
-    let rendered = snapshot.prompts.keys().filter_map(|id| {
-        let tool = prompts.tool(id, PromptResult::Text).ok()?;
-        let also = Some(format!("{PROMPT}{id}"));
-        Some(Known { tool, also })
-    });
-    let mut tools: Vec<Known> = stored.chain(rendered).collect();
+    let stored = snapshot.functions.values().cloned();
+    let ids = snapshot.prompts.keys();
+    let rendered = ids.filter_map(|id| prompts.tool(id, PromptResult::Text).ok());
+    let mut tools: Vec<Arc<dyn Tool>> = stored.chain(rendered).collect();
     let options = options(request, &Map::new(), None);
     let builtin = BY_NAME.iter();
     let builtin = builtin.filter_map(|name| service.parts.tools.builtin(name, &options).ok());
-    tools.extend(builtin.flatten().map(Known::from));
+    tools.extend(builtin.flatten());
     tools
 }
 
 /// Versions of prompts that an agent names by a mark (`prompt/ID@production`); patterns with stars
 /// are about prompts as readers get them.
-fn versions(service: &AgentService, permitted: &Permissions) -> Vec<Known> {
+fn versions(service: &AgentService, permitted: &Permissions) -> Vec<Arc<dyn Tool>> {
     let prompts = &service.parts.prompts;
     let marked = permitted.allowed().filter(|name| !name.contains('*'));
     let tools = marked.filter_map(|name| {
-        let id = name.strip_prefix(PROMPT).filter(|id| id.contains('@'))?;
-        let tool = prompts.tool(id, PromptResult::Text).ok()?;
-        let also = Some(name.to_owned());
-        Some(Known { tool, also })
+        let id = prompt(name).filter(|id| id.contains('@'))?;
+        prompts.tool(id, PromptResult::Text).ok()
     });
     tools.collect()
 }

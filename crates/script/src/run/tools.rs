@@ -74,11 +74,22 @@ impl Instance {
     }
 
     fn allow(&self, name: &str, scope: &Scope, at: Span) -> Result<(), ScriptError> {
+        if self.permissions.is_empty() {
+            return Ok(());
+        }
         let plain = name.trim_start_matches('$');
+        let function = tool_name(name);
+        // What the script itself calls so hides a tool of that name.
+        let tool = match self.callable(plain) {
+            Some(_) => None,
+            None => self.world.engine.tools.tool(name),
+        };
+        let names = tool.iter().flat_map(|tool| tool.spec().names());
+        let names: Vec<&str> = [plain, &function].into_iter().chain(names).collect();
         if self
             .permissions
             .iter()
-            .all(|permissions| permissions.allows(plain))
+            .all(|permissions| permissions.allows_one_of(&names))
         {
             return Ok(());
         }

@@ -169,7 +169,7 @@ async fn a_real_client_calls_in_the_newest_revision() {
         "mcp": {"url": format!("http://{}/mcp", server.address), "tool": "prompt_hello"},
         "parameters": [{"name": "name", "type": "string", "required": true}]});
     let built = tools
-        .build("hello", "tools:hello", &definition.to_string())
+        .build("hello", "hello", "tools:hello", &definition.to_string())
         .unwrap();
     let arguments = [("name", "Ada".into())].into_iter().collect();
     let result = built.tool.call(arguments, &ToolContext::default()).await;

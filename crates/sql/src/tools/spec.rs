@@ -19,6 +19,7 @@ pub(super) fn of(
     };
     ToolSpec {
         name: format!("{prefix}_{}", task.name()),
+        also: vec![format!("database/{}", connection.name)],
         description: described(task, &what, dialect, config),
         parameters: parameters(task),
         idempotent: true,

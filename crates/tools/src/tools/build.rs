@@ -37,7 +37,13 @@ impl ToolBuilder for Tools {
         self.servers.look_ahead();
     }
 
-    fn build(&self, name: &str, source: &str, text: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
+    fn build(
+        &self,
+        name: &str,
+        id: &str,
+        source: &str,
+        text: &str,
+    ) -> Result<BuiltTool, Vec<Diagnostic>> {
         let (definition, mut warnings) = definition::read(source, text)?;
         let wrong = |path: &[&str], why: &str| {
             let message = format!("{}: {why}", path.join("."));
@@ -63,6 +69,7 @@ impl ToolBuilder for Tools {
         let returns = Returns::new(definition.returns.as_ref(), definition.result);
         let spec = ToolSpec {
             name: name.to_owned(),
+            also: vec![id.to_owned()],
             description: definition.description,
             parameters: definition.parameters,
             rest: definition.undeclared.then(|| REST.to_owned()),

@@ -260,7 +260,7 @@ fn settings_are_read_and_checked() {
             .contains("tools.addresses.allow")
     );
     let json = "{\"type\": \"restful\", \"url\": \"/x\", \"module\": \"m\"}";
-    let built = tools().build("f", "k", json).unwrap();
+    let built = tools().build("f", "f", "k", json).unwrap();
     assert!(
         built.warnings[0]
             .message

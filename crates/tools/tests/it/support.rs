@@ -16,7 +16,7 @@ pub(crate) fn tools() -> Tools {
 }
 
 pub(crate) fn try_build(tools: &Tools, definition: &str) -> Result<BuiltTool, Vec<Diagnostic>> {
-    tools.build("t", "tools:t", definition)
+    tools.build("t", "t", "tools:t", definition)
 }
 
 pub(crate) fn build(tools: &Tools, definition: &impl ToString) -> Arc<dyn Tool> {

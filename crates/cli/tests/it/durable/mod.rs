@@ -6,6 +6,7 @@ mod broken;
 mod killed;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod names;
 #[cfg(feature = "redis")]
 mod proxy;
 mod scripts;

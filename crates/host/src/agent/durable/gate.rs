@@ -47,7 +47,7 @@ impl Gate {
             Some(Repeat::Never) => Approval::Wait { why: "unknown" },
             // It was permitted when it was made.
             Some(_) => Approval::Make,
-            None if self.ask.allows(call.tool) => Approval::Wait { why: "permission" },
+            None if self.ask.allows_tool(call.tool) => Approval::Wait { why: "permission" },
             None => Approval::Make,
         }
     }

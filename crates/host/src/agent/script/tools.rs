@@ -107,7 +107,7 @@ impl KeptTool {
         }
         let call = PendingCall {
             id: &id,
-            tool,
+            tool: self.spec(),
             arguments: &given,
         };
         match self.keeping.gate.decide(call) {

@@ -329,7 +329,7 @@ async fn a_real_mcp_client_calls_them() {
     let definition = json!({"mcp": {"url": format!("http://{}/mcp", served.address), "tool": "db_shop_query"},
         "parameters": [{"name": "sql", "type": "string", "required": true}]});
     let built = tools
-        .build("orders", "tools:orders", &definition.to_string())
+        .build("orders", "orders", "tools:orders", &definition.to_string())
         .unwrap();
     let arguments = [("sql", "SELECT count(*) AS n FROM orders".into())]
         .into_iter()

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quillet_core::chat::{ChatModel, ChatRequest, TokenCounter, Usage};
-use quillet_core::tool::Tool;
+use quillet_core::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolSpec};
 use quillet_core::web::{WebAnswer, WebRequest};
-use quillet_core::{BoxFuture, Diagnostic, Value};
+use quillet_core::{BoxFuture, Diagnostic, Map, Value};
+
+/// The name of the network among tools, for those who are asked about it.
+pub const FETCH: &str = "fetch";
 
 /// Models by name.
 pub trait Models: Send + Sync + fmt::Debug {
@@ -68,6 +71,19 @@ pub trait Tools: Send + Sync + fmt::Debug {
         None
     }
 
+    /// The tool of a name as it is called where a script's `ask` says that somebody agrees first.
+    /// By default nobody can be asked, and calls are refused.
+    fn asked(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let inner = self.tool(name)?;
+        Some(Arc::new(Unasked { inner }))
+    }
+
+    /// The way out for `$fetch` in the same way.
+    fn asked_network(&self) -> Option<Arc<dyn Network>> {
+        self.network()?;
+        Some(Arc::new(UnaskedNetwork))
+    }
+
     /// The way out for `$fetch`, where there is one. The script's grants say whether it may use
     /// that.
     fn network(&self) -> Option<Arc<dyn Network>> {
@@ -88,6 +104,42 @@ pub trait Network: Send + Sync + fmt::Debug {
     /// Why there is no whole answer, for the script's author. A status of 400 or above is an
     /// answer.
     fn fetch(&self, request: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>>;
+}
+
+fn nobody_to_ask(tool: &str) -> String {
+    format!(
+        "`{tool}` is not called before somebody has agreed (`ask` of the script), and nobody can be asked here: run the script durably, with `quillet run --durable` or `features.durable`, or at a terminal; one that calls it imports it"
+    )
+}
+
+/// A tool that somebody would have to agree to.
+#[derive(Debug)]
+struct Unasked {
+    inner: Arc<dyn Tool>,
+}
+
+impl Tool for Unasked {
+    fn spec(&self) -> &ToolSpec {
+        self.inner.spec()
+    }
+
+    fn call<'a>(&'a self, _: Map, _: &'a ToolContext) -> BoxFuture<'a, Result<Value, ToolError>> {
+        let message = nobody_to_ask(&self.inner.spec().name);
+        Box::pin(std::future::ready(Err(ToolError::new(
+            ToolErrorKind::Refused,
+            message,
+        ))))
+    }
+}
+
+/// The network, where somebody would have to agree to it.
+#[derive(Debug)]
+struct UnaskedNetwork;
+
+impl Network for UnaskedNetwork {
+    fn fetch(&self, _: WebRequest) -> BoxFuture<'_, Result<WebAnswer, String>> {
+        Box::pin(std::future::ready(Err(nobody_to_ask(FETCH))))
+    }
 }
 
 /// No tools.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quillet_core::{Diagnostic, Severity, Span};
 use quillet_prompt::{Checked, ScriptReader, StoredScript};
-use quillet_script::library::permissions::permissions;
+use quillet_script::library::permissions::{asks, permissions};
 use quillet_script::reader::read;
 use quillet_script::run::script_spec;
 use quillet_script::syntax::{Script, Source};
@@ -27,6 +27,7 @@ impl ScriptReader for StoredScripts {
         }
         let script = read.script;
         permissions(&script)?;
+        let asks = !asks(&script)?.is_empty();
         let spec =
             script_spec(&script, name).map_err(|message| vec![no_input(&script, message)])?;
         let title = script.config.get("title").and_then(|node| node.text());
@@ -35,6 +36,7 @@ impl ScriptReader for StoredScripts {
             text: text.clone(),
             title: title.map(str::to_owned),
             spec,
+            asks,
             read: Arc::new(script),
         };
         Ok((stored, read.diagnostics))

@@ -24,6 +24,9 @@ pub struct StoredScript {
     pub title: Option<String>,
     /// What it is and takes. The name in it is not used here.
     pub spec: ToolSpec,
+    /// Whether somebody is asked before it calls some of its tools, so that its run is one that
+    /// can wait.
+    pub asks: bool,
     /// What its reader made of it.
     pub read: Arc<dyn Any + Send + Sync>,
 }

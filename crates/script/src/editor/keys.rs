@@ -80,6 +80,10 @@ pub const KEYS: &[Key] = &[
         YES_NO,
         "Whether the assistant's turn is begun for the model; true by default.",
     ),
+    key_of(
+        "ask",
+        "Tools that are not called before somebody has agreed: patterns, of the script's own calls and of its model's.",
+    ),
     one_of(
         "autoBuildOutputPrompt",
         YES_NO,

@@ -1,4 +1,5 @@
-//! `permissions.ai.call` of a front matter: what models may call.
+//! `permissions.ai.call` of a front matter: what models may call; `ask`: which tools somebody is
+//! asked about first.
 //!
 //! What is misspelt here would permit everything, so nothing is skipped: a key that nobody knows, a
 //! value of another kind and a key beside `permissions` that is nearly its name are errors, in a
@@ -15,6 +16,8 @@ const CODE: &str = "script.permission";
 const KEY: &str = "permissions";
 /// What says in a list how it is joined with that of a parent.
 const MERGES: &str = "@inheritMerge";
+const ASK: &str = "ask";
+const ASK_HELP: &str = "`ask` names tools that are not called before somebody has agreed: `ask: [send, \"orders_*\"]`; a variable needs another name";
 const HELP: &str = "such as `permissions: {ai: {call: [\"w*\", \"!search\"]}}`";
 
 /// What models may call by a script's own front matter; `None` where it says nothing of it.
@@ -38,6 +41,25 @@ pub fn permissions(script: &Script) -> Result<Option<Permissions>, Vec<Diagnosti
     }
 }
 
+/// Tools that are not called before somebody has agreed, by a script's own front matter; nothing
+/// where it says nothing of it.
+///
+/// # Errors
+/// Everything that is wrong with it, with places.
+pub fn asks(script: &Script) -> Result<Permissions, Vec<Diagnostic>> {
+    let mut reading = Reading {
+        script,
+        found: Vec::new(),
+    };
+    let node = script.config.get(ASK);
+    let read = node.and_then(|node| reading.patterns(node, ASK_HELP));
+    if reading.found.is_empty() {
+        Ok(read.unwrap_or_default())
+    } else {
+        Err(reading.found)
+    }
+}
+
 struct Reading<'s> {
     script: &'s Script,
     found: Vec<Diagnostic>,
@@ -52,7 +74,7 @@ impl Reading<'_> {
     fn of(&mut self, node: &Node) -> Option<Permissions> {
         let ai = self.only(node, KEY, "ai")?;
         let call = self.only(ai, "permissions.ai", "call")?;
-        self.patterns(call)
+        self.patterns(call, HELP)
     }
 
     /// The one member that an object may have, and has to have.
@@ -80,7 +102,7 @@ impl Reading<'_> {
         found
     }
 
-    fn patterns(&mut self, node: &Node) -> Option<Permissions> {
+    fn patterns(&mut self, node: &Node, help: &str) -> Option<Permissions> {
         let nodes = match &node.data {
             Data::List(items) => items.as_slice(),
             _ => std::slice::from_ref(node),
@@ -92,7 +114,7 @@ impl Reading<'_> {
                 Some(text) => texts.push(text),
                 None => {
                     let why = format!("a permission is a text, not {}", pattern.kind());
-                    self.wrong(pattern.span, why, HELP);
+                    self.wrong(pattern.span, why, help);
                 }
             }
         }
@@ -106,7 +128,7 @@ impl Reading<'_> {
                 let text = problem.index().and_then(|index| texts.get(index));
                 let place =
                     text.and_then(|text| nodes.iter().find(|node| node.as_str() == Some(text)));
-                self.wrong(place.unwrap_or(node).span, problem.to_string(), HELP);
+                self.wrong(place.unwrap_or(node).span, problem.to_string(), help);
                 None
             }
         }

@@ -233,6 +233,8 @@ pub(crate) struct Instance {
     pub(crate) chain: Vec<String>,
     /// What models may call, here and in all scripts around.
     pub(crate) permissions: Vec<quillet_agent::Permissions>,
+    /// Tools that are not called before somebody has agreed, here and in all scripts around.
+    pub(crate) asks: Vec<quillet_agent::Permissions>,
     dialogue: Mutex<Dialogue>,
     state: Mutex<State>,
 }
@@ -256,10 +258,12 @@ impl Instance {
             .unwrap_or_default();
         chain.push(resolved.id.clone());
         let permissions = caller.as_ref().map(|caller| caller.permissions.clone());
+        let asks = caller.as_ref().map(|caller| caller.asks.clone());
         let most = world.budget.limits().messages;
         Instance {
             dialogue: Mutex::new(Dialogue::new(most)),
             permissions: permissions.unwrap_or_default(),
+            asks: asks.unwrap_or_default(),
             world,
             id: resolved.id.clone(),
             resolved,

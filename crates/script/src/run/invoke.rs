@@ -178,7 +178,7 @@ impl Instance {
         if name == MODEL {
             return self.ai(&params, scope, at).await;
         }
-        let Some(tool) = self.world.engine.tools.tool(name) else {
+        let Some(tool) = self.outer(name) else {
             return Err(self.unknown_call(name, scope, at));
         };
         let failed = |message: String| {

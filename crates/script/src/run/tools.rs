@@ -15,7 +15,8 @@ use super::scripts::config_place;
 use super::state::Callable;
 use crate::answer::Inputs;
 use crate::error::{ErrorKind, ScriptError};
-use crate::library::permissions::permissions;
+use crate::host::{FETCH, Network};
+use crate::library::permissions::{asks, permissions};
 use crate::syntax::Script;
 
 /// A tool as the front matter names it.
@@ -25,7 +26,7 @@ struct Wanted {
 }
 
 impl Instance {
-    /// Reads `permissions.ai.call` of the script and of those that it inherits from: with those of
+    /// Reads `ask` and `permissions.ai.call` of the script and of those that it inherits from: with those of
     /// all scripts around it they say what models may call here.
     pub(super) fn read_permissions(&mut self) -> Result<(), ScriptError> {
         let wrong = |diagnostics| ScriptError {
@@ -34,6 +35,10 @@ impl Instance {
         };
         for body in &self.resolved.bodies {
             permissions(body).map_err(wrong)?;
+            let asks = asks(body).map_err(wrong)?;
+            if !asks.is_empty() {
+                self.asks.push(asks);
+            }
         }
         let config = &self.resolved.config;
         let Some(merged) = config.get("permissions") else {
@@ -49,6 +54,30 @@ impl Instance {
         self.permissions
             .push(Permissions::parse(&texts).unwrap_or_default());
         Ok(())
+    }
+
+    /// A tool from outside of scripts, as it may be called here.
+    pub(super) fn outer(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let tools = &self.world.engine.tools;
+        let tool = tools.tool(name)?;
+        if self.asks.is_empty() {
+            return Some(tool);
+        }
+        let plain = name.trim_start_matches('$');
+        let names: Vec<&str> = tool.spec().names().chain([plain]).collect();
+        if self.asks.iter().any(|asks| asks.allows_one_of(&names)) {
+            return tools.asked(name);
+        }
+        Some(tool)
+    }
+
+    /// The way out for `$fetch`, as it may be used here.
+    pub(super) fn network(&self) -> Option<Arc<dyn Network>> {
+        let tools = &self.world.engine.tools;
+        if self.asks.iter().any(|asks| asks.allows(FETCH)) {
+            return tools.asked_network();
+        }
+        tools.network()
     }
 
     /// Checks before anything of the script is done that its tools may be called
@@ -151,7 +180,7 @@ impl Instance {
                 tools.push(self.offered(spec, function, at));
             } else if let Some(script) = self.find(&wanted.id, scope, at).await? {
                 tools.push(self.offered_script(script, wanted, scope, at)?);
-            } else if let Some(tool) = self.world.engine.tools.tool(&wanted.id) {
+            } else if let Some(tool) = self.outer(&wanted.id) {
                 tools.push(tool);
             } else {
                 return Err(self.unknown_call(&wanted.id, scope, at));

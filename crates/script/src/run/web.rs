@@ -46,7 +46,7 @@ impl Instance {
             let finding = finding.help("allow it with `--allow-net` (scripts.allow_net)");
             return Err(ScriptError::new(ErrorKind::Denied, finding));
         }
-        let Some(network) = self.world.engine.tools.network() else {
+        let Some(network) = self.network() else {
             return Err(refuse(
                 scope,
                 at,

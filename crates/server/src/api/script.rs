@@ -90,7 +90,7 @@ pub(crate) fn durably(
 ) -> Result<Option<Asking>, ApiError> {
     let configured = call.app.agents.as_ref();
     let configured = configured.is_some_and(|agents| agents.options().durable);
-    if !wanted.unwrap_or(configured) && ask.is_empty() {
+    if !wanted.unwrap_or(configured) && ask.is_empty() && !job.script.asks {
         return Ok(None);
     }
     check(job)?;

@@ -1,8 +1,8 @@
 //! Calls that somebody at the terminal is asked about.
 
-use quillet_core::journal::{Decision, Waiting, Why};
+use quillet_core::journal::{Decision, Why};
 use quillet_host::agent::{AgentService, Deciding, Who};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::input::{Input, Said};
 use crate::failure::Failure;
@@ -21,20 +21,12 @@ pub(super) async fn ask(
     let (who, id) = Who::of_run(run);
     let (head, _) = agents.run(&who, &id, 0).await?;
     for waiting in head.standing.waiting {
-        terminal::note(&question(&waiting));
-        let decision = loop {
-            match input.next().await? {
-                Said::Line(line) => match read(line.trim()) {
-                    Some(decision) => break decision,
-                    None => terminal::note("y, n, or why not"),
-                },
-                Said::Interrupt | Said::End => {
-                    terminal::note(&format!(
-                        "it goes on waiting: `quillet runs decide {run} approve` and `quillet runs resume {run}`"
-                    ));
-                    return Err(Failure::Interrupted);
-                }
-            }
+        let question = question(&waiting.tool, &waiting.arguments, waiting.why);
+        let Some(decision) = decision(&question, input).await? else {
+            terminal::note(&format!(
+                "it goes on waiting: `quillet runs decide {run} approve` and `quillet runs resume {run}`"
+            ));
+            return Err(Failure::Interrupted);
         };
         let deciding = Deciding {
             call: Some(waiting.call.to_string()),
@@ -46,15 +38,36 @@ pub(super) async fn ask(
     Ok(())
 }
 
-fn question(waiting: &Waiting) -> String {
-    let why = match waiting.why {
+/// Asks until there is a decision; `None` if nobody answers any more.
+///
+/// # Errors
+/// The terminal cannot be read.
+pub(crate) async fn decision(
+    question: &str,
+    input: &mut Input,
+) -> Result<Option<Decision>, Failure> {
+    terminal::note(question);
+    loop {
+        match input.next().await? {
+            Said::Line(line) => match read(line.trim()) {
+                Some(decision) => return Ok(Some(decision)),
+                None => terminal::note("y, n, or why not"),
+            },
+            Said::Interrupt | Said::End => return Ok(None),
+        }
+    }
+}
+
+/// What somebody is asked about a call.
+pub(crate) fn question(tool: &str, arguments: &Map<String, Value>, why: Why) -> String {
+    let why = match why {
         Why::Permission => "may be called?",
         Why::Unknown => "may have been called already; call it once more?",
     };
-    let arguments = Value::Object(waiting.arguments.clone()).to_string();
+    let arguments = Value::Object(arguments.clone()).to_string();
     format!(
         "{}({}) {why} y, n, or why not",
-        one_line(&waiting.tool, 64),
+        one_line(tool, 64),
         one_line(&arguments, 400)
     )
 }

@@ -1,6 +1,6 @@
 //! `quillet chat`: a conversation in the terminal, stored in a session.
 
-mod approval;
+pub(crate) mod approval;
 pub(crate) mod input;
 mod past;
 mod slash;

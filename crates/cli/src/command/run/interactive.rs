@@ -142,7 +142,7 @@ impl Talk<'_> {
             biased;
             () = self.screen.closed() => Err(Failure::ClosedPipe),
             ran = taken => Ok(ran),
-            _ = tokio::signal::ctrl_c() => {
+            () = self.screen.interrupted() => {
                 self.screen.end_interrupted()?;
                 terminal::note("stopped");
                 Ok(Ok(session.outcome()))

@@ -1,6 +1,7 @@
 //! `quillet run`: a script, its arguments, its result. A prompt goes to its model ([`prompt`]).
 
 mod arguments;
+mod asked;
 mod durable;
 mod history;
 mod interactive;
@@ -8,9 +9,11 @@ mod outcome;
 mod prompt;
 mod screen;
 
+use std::io::{IsTerminal, stdin};
 use std::sync::Arc;
 use std::time::Duration;
 
+use asked::AtTerminal;
 use history::History;
 use interactive::Talk;
 use quillet::settings::{self, Settings};
@@ -24,7 +27,7 @@ use screen::Screen;
 use crate::args::Run;
 use crate::failure::Failure;
 use crate::scripts::{self, Asked};
-use crate::terminal;
+use crate::terminal::{self, Stream};
 
 pub(crate) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
     if args.durable {
@@ -51,8 +54,11 @@ pub(crate) async fn run(args: &Run, config: &Settings) -> Result<(), Failure> {
     };
     let library = opened.library.clone();
     let engine = scripts::engine(&args.with, config, Arc::new(models), library, asked);
-    let engine = engine.await?;
+    let mut engine = engine.await?;
     let screen = Arc::new(Screen::new(args, &opened.script));
+    if !args.dry_run && stdin().is_terminal() && Stream::Err.is_terminal() {
+        engine.tools = Arc::new(AtTerminal::new(engine.tools, screen.clone()));
+    }
     let history = History::open(&args.chats, &opened.script, args.dry_run)?;
     let job = Job {
         script: opened.script.clone(),
@@ -209,7 +215,7 @@ async fn once(
             let why = format!("the run took longer than {seconds} s, the limit of --timeout");
             Ok(Err(ScriptError::plain(ErrorKind::Limit, &source, why)))
         }
-        _ = tokio::signal::ctrl_c() => {
+        () = screen.interrupted() => {
             screen.end_interrupted()?;
             Err(Failure::Interrupted)
         }

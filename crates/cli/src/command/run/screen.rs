@@ -38,6 +38,7 @@ pub(crate) struct Screen {
     source: std::sync::Arc<quillet_script::syntax::Source>,
     state: Mutex<State>,
     closed: Notify,
+    left: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +70,7 @@ impl Screen {
             source: script.source.clone(),
             state: Mutex::default(),
             closed: Notify::new(),
+            left: Notify::new(),
         }
     }
 
@@ -79,6 +81,19 @@ impl Screen {
     /// Ready when the reader of standard output left.
     pub(crate) async fn closed(&self) {
         self.closed.notified().await;
+    }
+
+    /// Whoever was asked something wants the run to end.
+    pub(crate) fn leave(&self) {
+        self.left.notify_one();
+    }
+
+    /// Ready when the user wants the run to end: by control-C, or where they were asked.
+    pub(crate) async fn interrupted(&self) {
+        tokio::select! {
+            () = self.left.notified() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
     }
 
     /// Whether everything could be written.

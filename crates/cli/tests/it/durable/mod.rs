@@ -2,6 +2,7 @@
 //! asked.
 
 mod approvals;
+mod asking;
 mod broken;
 mod killed;
 #[cfg(feature = "mcp")]

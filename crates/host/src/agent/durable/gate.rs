@@ -24,7 +24,9 @@ impl Gate {
         Gate { book, ask }
     }
 
-    pub(in crate::agent) fn decide(&self, call: PendingCall<'_>) -> Approval {
+    /// What is to be done with a call; `asks` says that somebody has to agree whatever the
+    /// patterns say.
+    pub(in crate::agent) fn decide(&self, call: PendingCall<'_>, asks: bool) -> Approval {
         let known = self.book.call(call.id);
         if known.result.is_some() {
             return Approval::Make;
@@ -47,7 +49,7 @@ impl Gate {
             Some(Repeat::Never) => Approval::Wait { why: "unknown" },
             // It was permitted when it was made.
             Some(_) => Approval::Make,
-            None if self.ask.allows_tool(call.tool) => Approval::Wait { why: "permission" },
+            None if asks || self.ask.allows_tool(call.tool) => Approval::Wait { why: "permission" },
             None => Approval::Make,
         }
     }
@@ -55,6 +57,6 @@ impl Gate {
 
 impl Approver for Gate {
     fn ask<'a>(&'a self, call: PendingCall<'a>) -> BoxFuture<'a, Approval> {
-        Box::pin(std::future::ready(self.decide(call)))
+        Box::pin(std::future::ready(self.decide(call, false)))
     }
 }

@@ -12,13 +12,10 @@ use quillet_core::tool::{
 };
 use quillet_core::web::{WebAnswer, WebRequest};
 use quillet_core::{BoxFuture, Map, Value};
-use quillet_script::host::{Network, Tools};
+use quillet_script::host::{FETCH, Network, Tools};
 use quillet_script::run::lane;
 
 use crate::agent::durable::{Book, Gate, JournalledTool, Kept, value_of, written};
-
-/// The name of the network among tools.
-const FETCH: &str = "fetch";
 
 /// What every tool of a run shares.
 #[derive(Debug)]
@@ -44,10 +41,30 @@ pub(super) struct KeptTools {
     pub(super) keeping: Arc<Keeping>,
 }
 
+impl KeptTools {
+    fn way_out(&self, asks: bool) -> Option<Arc<dyn Network>> {
+        let network = self.inner.network()?;
+        Some(Arc::new(KeptNetwork {
+            network,
+            keeping: self.keeping.clone(),
+            asks,
+        }))
+    }
+}
+
 impl Tools for KeptTools {
     fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let inner = self.inner.tool(name)?;
-        Some(kept(inner, &self.keeping))
+        Some(kept(inner, &self.keeping, false))
+    }
+
+    fn asked(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let inner = self.inner.tool(name)?;
+        Some(kept(inner, &self.keeping, true))
+    }
+
+    fn asked_network(&self) -> Option<Arc<dyn Network>> {
+        self.way_out(true)
     }
 
     fn names(&self) -> Vec<String> {
@@ -55,11 +72,7 @@ impl Tools for KeptTools {
     }
 
     fn network(&self) -> Option<Arc<dyn Network>> {
-        let network = self.inner.network()?;
-        Some(Arc::new(KeptNetwork {
-            network,
-            keeping: self.keeping.clone(),
-        }))
+        self.way_out(false)
     }
 
     fn has_unasked(&self) -> bool {
@@ -67,10 +80,11 @@ impl Tools for KeptTools {
     }
 }
 
-fn kept(inner: Arc<dyn Tool>, keeping: &Arc<Keeping>) -> Arc<dyn Tool> {
+fn kept(inner: Arc<dyn Tool>, keeping: &Arc<Keeping>, asks: bool) -> Arc<dyn Tool> {
     Arc::new(KeptTool {
         journalled: JournalledTool::new(inner, keeping.book.clone()),
         keeping: keeping.clone(),
+        asks,
     })
 }
 
@@ -79,6 +93,8 @@ fn kept(inner: Arc<dyn Tool>, keeping: &Arc<Keeping>) -> Arc<dyn Tool> {
 struct KeptTool {
     journalled: JournalledTool,
     keeping: Arc<Keeping>,
+    /// Whether the script itself says that somebody agrees first.
+    asks: bool,
 }
 
 impl KeptTool {
@@ -110,7 +126,7 @@ impl KeptTool {
             tool: self.spec(),
             arguments: &given,
         };
-        match self.keeping.gate.decide(call) {
+        match self.keeping.gate.decide(call, self.asks) {
             Approval::Make => {}
             Approval::MakeWith(arguments) => given = arguments,
             Approval::Deny(text) => return Err(ToolError::new(ToolErrorKind::Refused, text)),
@@ -178,6 +194,7 @@ impl Tool for KeptTool {
 struct KeptNetwork {
     network: Arc<dyn Network>,
     keeping: Arc<Keeping>,
+    asks: bool,
 }
 
 impl Network for KeptNetwork {
@@ -185,7 +202,7 @@ impl Network for KeptNetwork {
         Box::pin(async move {
             let arguments = asked(&request);
             let fetching = Fetching::new(self.network.clone(), request);
-            let tool = kept(Arc::new(fetching), &self.keeping);
+            let tool = kept(Arc::new(fetching), &self.keeping, self.asks);
             let answer = tool.call(arguments, &ToolContext::default()).await;
             let answer = answer.map_err(|error| error.message)?;
             answered(&answer).ok_or_else(|| "the run's journal has no readable answer".to_owned())

@@ -7,8 +7,9 @@ use super::Findings;
 use super::known::Known;
 use super::place::Spot;
 use super::schema;
-use crate::host::Tools;
+use crate::host::{FETCH, Tools};
 use crate::library::import::bare_name;
+use crate::library::permissions::asks;
 use crate::library::{Library, Resolved, missing, resolve};
 
 /// A call of something by its name.
@@ -63,6 +64,7 @@ pub(super) async fn check(
     }
     roles(resolved, library, findings).await;
     tool_list(resolved, (library, tools), findings).await;
+    asked_about(resolved, tools, findings);
 }
 
 async fn called(
@@ -227,6 +229,24 @@ async fn tool_list(
         if !declared(name) && tools.tool(name).is_none() {
             demand(name, at, resolved, library, findings).await;
         }
+    }
+}
+
+/// `ask`: a pattern that no tool has asks nobody. Without any tool nobody knows which there are.
+fn asked_about(resolved: &Resolved, tools: &dyn Tools, findings: &mut Findings<'_>) {
+    let (Some(node), Ok(asks)) = (resolved.script.config.get("ask"), asks(&resolved.script)) else {
+        return;
+    };
+    let names = tools.names();
+    if names.is_empty() || tools.has_unasked() {
+        return;
+    }
+    let all: Vec<_> = names.iter().filter_map(|name| tools.tool(name)).collect();
+    let mut known: Vec<&str> = all.iter().flat_map(|tool| tool.spec().names()).collect();
+    known.extend(names.iter().map(String::as_str).chain([FETCH]));
+    for why in asks.doubts_of_ask(&known) {
+        let help = "name a tool from outside; a script or a function is none";
+        findings.warning("script.permission", why, node.span, help);
     }
 }
 

@@ -6,7 +6,7 @@ use quillet_yaml::Node;
 use super::{Findings, schema};
 use crate::call::Settings;
 use crate::library::Resolved;
-use crate::library::permissions::permissions;
+use crate::library::permissions::{asks, permissions};
 use crate::text::template::Templates;
 
 /// When strings are formatted.
@@ -40,6 +40,9 @@ pub(super) fn check(resolved: &Resolved, templates: &Templates, findings: &mut F
         );
     }
     if let Err(found) = permissions(&resolved.script) {
+        let () = findings.add(found);
+    }
+    if let Err(found) = asks(&resolved.script) {
         let () = findings.add(found);
     }
     role_names(config, findings);

@@ -170,7 +170,7 @@ async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<A
             let model = request.model.or(job.model.clone());
             let job = ScriptJob { model, ..job };
             if let Some(agents) = &app.agents
-                && agents.options().durable
+                && (agents.options().durable || job.script.asks)
             {
                 let job = ScriptJob {
                     options: request.options,

@@ -125,6 +125,88 @@ fn every_door_keeps_the_budget_and_says_which_it_is() {
     );
 }
 
+/// Questions to databases, and prompts and agents that an MCP client calls.
+#[cfg(all(feature = "sql", feature = "mcp"))]
+#[test]
+fn databases_and_mcp_keep_it_too() {
+    let provider = provider(12, 100);
+    let place = place(&format!("[budget]\nday_tokens = 10\n{KEYS}"));
+    rusqlite::Connection::open(place.path().join("shop.db"))
+        .unwrap()
+        .execute_batch("CREATE TABLE orders (id INTEGER PRIMARY KEY, total REAL)")
+        .unwrap();
+    let place = place.with(&[("s/databases/shop.json", r#"{"url": "sqlite:shop.db"}"#)]);
+    let around = reach(&provider);
+    let server = Running::start_with(&place, &["--store", "dir:s"], &borrowed(&around));
+    let sql = "/api/v1/dbs/shop/query/natural";
+    let question = r#"{"prompt": "how many orders are there?", "run": true}"#;
+    let as_model =
+        r#"{"model": "database/shop", "messages": [{"role": "user", "content": "How many?"}]}"#;
+    for (path, body, code) in [
+        (sql, question, "budget.exceeded"),
+        ("/v1/chat/completions", as_model, "insufficient_quota"),
+    ] {
+        let answer = server.send("POST", path, &[ROOT], body);
+        let (status, _, said) = read(&answer);
+        assert_eq!(status, 429, "{path}: {answer}");
+        assert!(said.contains(&format!("\"{code}\"")), "{path}: {answer}");
+        assert!(said.contains("budget.day_tokens"), "{path}: {answer}");
+    }
+    let headers = [
+        ROOT,
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2025-06-18"),
+    ];
+    for (tool, arguments) in [
+        ("prompt_hello", r#"{"name": "Ada"}"#),
+        ("agent_plain", r#"{"question": "Hi"}"#),
+        ("db_shop_ask", r#"{"question": "How many orders?"}"#),
+    ] {
+        let call = format!(
+            r#"{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {{"name": "{tool}", "arguments": {arguments}}}}}"#
+        );
+        let answer = server.send("POST", "/mcp", &headers, &call);
+        assert!(answer.contains("\"isError\":true"), "{tool}: {answer}");
+        assert!(answer.contains("budget.day_tokens"), "{tool}: {answer}");
+    }
+    assert_eq!(provider.requests().len(), 0);
+}
+
+#[test]
+fn the_chat_of_a_terminal_keeps_it_too() {
+    let provider = provider(12, 10);
+    // One question of four words, and room for no second one with it before it.
+    let place = place("[budget]\nday_tokens = 150\n");
+    let around = reach(&provider);
+    let args = ["chat", "--agent", "plain", "--store", "dir:s"];
+    let done = place.run_with(&args, "Hi\nAnd once more\nAnd again\n", &borrowed(&around));
+    assert!(done.out.contains("Hello"), "{done:?}");
+    assert!(done.err.contains("budget.day_tokens"), "{done:?}");
+    let asked = provider.requests().len();
+    assert!((1..=2).contains(&asked), "{asked}: {done:?}");
+    // What one command spent, another does not know: a folder keeps no books.
+    let place = place.with(&[(
+        "quillet.toml",
+        "[model]\nname = \"gpt-4o\"\n[budget]\nstore = \"sqlite:books.db\"\nday_tokens = 150\n",
+    )]);
+    let run = || place.run_with(&args, "Hi\n", &borrowed(&around));
+    let mut before = provider.requests().len();
+    for _ in 0..3 {
+        if run().err.contains("budget.day_tokens") {
+            break;
+        }
+        before += 1;
+    }
+    assert_eq!(
+        provider.requests().len(),
+        before,
+        "the books were kept by nobody"
+    );
+    run().fails(4, &["budget.day_tokens"]);
+    assert_eq!(provider.requests().len(), before);
+}
+
 #[test]
 fn rows_of_a_batch_and_the_command_line_keep_it_too() {
     let provider = provider(12, 100);

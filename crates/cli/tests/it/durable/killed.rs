@@ -50,7 +50,7 @@ impl Kind {
 }
 
 /// What keeps steps after one of a number out of a journal.
-trait Barrier {
+pub(super) trait Barrier {
     /// The server that is to be killed. The barrier stands before it is asked anything.
     fn server(&self, world: &World, point: u64) -> Running;
 
@@ -58,7 +58,7 @@ trait Barrier {
     fn lift(&self, world: &World);
 }
 
-struct Trigger;
+pub(super) struct Trigger;
 
 impl Trigger {
     fn file(world: &World) -> Connection {

@@ -10,7 +10,9 @@ mod mcp;
 mod names;
 #[cfg(feature = "redis")]
 mod proxy;
+mod replayed;
 mod scripts;
+mod spent;
 mod terminal;
 
 use std::collections::BTreeMap;

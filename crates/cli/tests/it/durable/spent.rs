@@ -1,0 +1,50 @@
+//! What a run has spent stays with it, whoever goes on with it.
+
+use quillet_fake_provider::{FakeProvider, Script};
+
+use super::killed::{Barrier, Trigger};
+use super::{World, answer, ask, end, until};
+
+/// Three questions are within the budget, and a fourth is not.
+const BUDGET: &str = "options: {maxTokens: 100}\nbudget: {runTokens: 3100}\n";
+
+fn world() -> World {
+    let mut world = World::with("sqlite:journal.db", "", BUDGET);
+    let spending = Script::function(|asked| answer(asked).spent(900, 100));
+    world.provider = FakeProvider::start(spending);
+    world
+}
+
+#[test]
+fn whoever_takes_a_run_over_has_what_is_left_of_its_budget() {
+    // Nobody is killed; behind the first answer; behind the second, with and without its call.
+    for point in [None, Some(4), Some(10), Some(12)] {
+        let world = world();
+        let Some(point) = point else {
+            let server = world.server();
+            ask(&server, "run");
+            check(&world, &server, None);
+            continue;
+        };
+        let mut first = Trigger.server(&world, point);
+        let second = world.server();
+        ask(&first, "run");
+        until(&world, &second, "run", |run| {
+            run["steps"].as_u64() >= Some(point)
+        });
+        first.child.kill().unwrap();
+        first.child.wait().unwrap();
+        Trigger.lift(&world);
+        check(&world, &second, Some(point));
+    }
+}
+
+fn check(world: &World, server: &crate::serve::Running, point: Option<u64>) {
+    let (run, _) = end(world, server, "run");
+    let last = run["journal"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["how"], "error", "{point:?}: {last}");
+    let error = last["error"].as_str().unwrap();
+    assert!(error.contains("agent clerk: budget.run_tokens"), "{error}");
+    assert!(error.contains("3000 tokens spent"), "{point:?}: {error}");
+    assert_eq!(world.provider.requests().len(), 3, "{point:?}");
+}

@@ -3,6 +3,8 @@
 
 mod command;
 #[cfg(feature = "redis")]
+mod handed;
+#[cfg(feature = "redis")]
 mod killed;
 mod provider;
 #[cfg(feature = "redis")]

@@ -9,6 +9,8 @@ mod killed;
 mod mcp;
 mod names;
 #[cfg(feature = "redis")]
+mod outage;
+#[cfg(feature = "redis")]
 mod proxy;
 mod replayed;
 mod scripts;
@@ -226,15 +228,7 @@ impl World {
 fn ask(server: &Running, id: &str) {
     let body = json!({"model_config": {"model_id": "agent/clerk", "model": "openai"}, "input": {"text": "Do it"},
         "features": {"durable": true}});
-    let body = body.to_string();
-    let mut stream = TcpStream::connect(&server.address).unwrap();
-    write!(
-        stream,
-        "POST /v1/response HTTP/1.1\r\nhost: {}\r\nx-request-id: {id}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        server.address,
-        body.len()
-    )
-    .unwrap();
+    let mut stream = post(server, "/v1/response", id, &body);
     let mut first = [0; 64];
     let read = stream.read(&mut first).unwrap();
     let first = String::from_utf8_lossy(&first[..read]).into_owned();
@@ -243,11 +237,16 @@ fn ask(server: &Running, id: &str) {
 
 /// Begins the script. Its reader stays as long as the stream does.
 fn ask_script(server: &Running, id: &str, body: &Value) -> TcpStream {
+    post(server, "/api/chat/prompts/clerk", id, body)
+}
+
+/// Asks for something under this id, and leaves the answer to whoever reads the stream.
+fn post(server: &Running, path: &str, id: &str, body: &Value) -> TcpStream {
     let body = body.to_string();
     let mut stream = TcpStream::connect(&server.address).unwrap();
     write!(
         stream,
-        "POST /api/chat/prompts/clerk HTTP/1.1\r\nhost: {}\r\nx-request-id: {id}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST {path} HTTP/1.1\r\nhost: {}\r\nx-request-id: {id}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         server.address,
         body.len()
     )

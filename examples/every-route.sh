@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Starts a Redis and a Quillet on free ports, registers what other programs
-# would register, calls every route with curl and prints what came back.
+# would register, calls every route with curl and prints what came back. At the
+# end it says which routes nobody called, and fails if there are any.
 # Needs redis-server, redis-cli, sqlite3 and curl; QUILLET names the binary to use.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 quillet=${QUILLET:-}
 if [ -z "$quillet" ]; then
-  cargo build --quiet --bin quillet
+  cargo build --quiet --bin quillet --features full
   quillet=${CARGO_TARGET_DIR:-target}/debug/quillet
 fi
 
@@ -50,13 +51,16 @@ set_key shenma:templates:greet:chinese '{"format": "jinja", "userPrompt": "用{{
 set_key shenma:templates:greet:broken '{"userPrompt": "Hello {{if .variables.name}}"}'
 set_key shenma:templates:greet:script '{"format": "script", "source": "---\ntitle: A greeting\ninput:\n  - name: {type: string, index: 0, required: true}\n---\nuser: Greet {{name}}.\n"}'
 
+QUILLET_BUDGET_DAY_TOKENS=1000000 QUILLET_TRACES="$work/traces.db" \
 "$quillet" serve --store "redis://127.0.0.1:$redis_port" --model mock --listen "127.0.0.1:$port" 2>"$work/quillet.log" &
 until curl -fsS "$base/readyz" >/dev/null 2>&1; do sleep 0.05; done
 
 call() {
   echo
   echo "\$ curl $*" | sed "s|$base|http://127.0.0.1:8080|"
-  curl -sS -w '\n' "$@" | head -c 1200
+  curl -sS "$@" >"$work/answer"
+  head -c 1200 "$work/answer"
+  echo
 }
 
 call "$base/api/extensions"
@@ -83,18 +87,52 @@ call -d '{"variables": {"name": "Ada"}}' "$base/api/chat/prompts/greet.script"
 call -N -d '{"variables": {"name": "Ada"}, "stream": true}' "$base/api/chat/prompts/greet.script"
 call -d '{"model": "prompt/greet.script", "messages": [{"role": "user", "content": "Ada"}]}' "$base/v1/chat/completions"
 
+call -d '{"template": "Hi {{.variables.name}}", "variables": {"name": "Ada"}}' "$base/api/render"
+call -d '{"format": "go", "text": "Hi {{.variables.name"}' "$base/api/source"
+call "$base/v1/models"
+call "$base/v1/models/prompt%2Fgreet.hello"
+call -d '{"model": "mock", "input": "Hi"}' "$base/v1/responses"
+response=$(curl -sS -d '{"model": "mock", "input": "Hi"}' "$base/v1/responses" | sed 's/^{"id":"\([^"]*\)".*/\1/')
+call "$base/v1/responses/$response"
+call -X DELETE "$base/v1/responses/$response"
+
+# What may be spent, and what is left of it.
+call "$base/v1/budgets"
+call -H 'X-Quillet-Budget: tokens=5' -d '{"model": "mock", "messages": [{"role": "user", "content": "Hi"}]}' "$base/v1/chat/completions"
+
+# An agent whose tool somebody has to agree to: the run waits, and goes on when it is decided about.
+call -X PUT -d '{"model": "mock", "instructions": "Be kind.", "tools": ["prompt/greet.hello"], "ask": ["prompt_greet_hello"]}' "$base/api/agents/clerk"
+clerk='{"model_config": {"model_id": "agent/clerk", "model": "mock"}, "input": {"text": "Say hello to Ada"}}'
+call -H 'X-Request-Id: clerk-1' -d "$clerk" "$base/v1/response"
+call "$base/v1/runs?state=waiting"
+call -d '{"decision": "maybe"}' "$base/v1/response/clerk-1/decide"
+call -d '{"decision": "edit", "arguments": {"name": "Ada Lovelace"}}' "$base/v1/response/clerk-1/decide"
+until curl -sS "$base/v1/runs/clerk-1" | grep -q '"state":"ended"'; do sleep 0.05; done
+call -N "$base/v1/response/clerk-1/events"
+call "$base/v1/runs/clerk-1"
+call -d '{"decision": "approve"}' "$base/v1/response/clerk-1/decide"
+call -d '{"at": 2, "system": "Be brief."}' "$base/v1/runs/clerk-1/fork"
+call -X DELETE -w '%{http_code}\n' "$base/v1/runs/clerk-1"
+call -d '{"request_id": "clerk-1"}' "$base/v1/response/cancel"
+call "$base/v1/traces?limit=1"
+trace=$(curl -sS "$base/v1/traces?limit=1" | grep -o '"[0-9a-f]\{32\}"' | head -1 | tr -d '"')
+call "$base/v1/traces/$trace"
+
 printf '{"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "mock", "messages": [{"role": "user", "content": "Hi"}]}}\n' >"$work/rows.jsonl"
 call -F purpose=batch -F "file=@$work/rows.jsonl" "$base/v1/files"
 file=$(curl -sS "$base/v1/files" | sed 's/.*"first_id":"\([^"]*\)".*/\1/')
 call "$base/v1/files/$file"
 call "$base/v1/files/$file/content"
 call -d "{\"input_file_id\": \"$file\", \"endpoint\": \"/v1/chat/completions\", \"completion_window\": \"24h\"}" "$base/v1/batches"
-sleep 1
-call "$base/v1/batches"
 batch=$(curl -sS "$base/v1/batches" | sed 's/.*"first_id":"\([^"]*\)".*/\1/')
+until curl -sS "$base/v1/batches/$batch" | grep -q '"status":"completed"'; do sleep 0.05; done
+call "$base/v1/batches"
 call "$base/v1/batches/$batch"
 call -X POST "$base/v1/batches/$batch/cancel"
 call -X DELETE "$base/v1/files/$file"
+# Rows for a model without a batch API of its own are refused by name.
+file=$(curl -sS -F purpose=batch -F "file=@$work/rows.jsonl" "$base/v1/files" | sed 's/.*"id":"\(file-[^"]*\)".*/\1/')
+call -d "{\"input_file_id\": \"$file\", \"endpoint\": \"/v1/chat/completions\", \"completion_window\": \"24h\", \"provider_batch\": true}" "$base/v1/batches"
 
 sqlite3 "$work/shop.db" "CREATE TABLE customers (id integer PRIMARY KEY, name text, city text);
   INSERT INTO customers VALUES (1, 'Ann', 'Oslo'), (2, 'Bob', 'Rome'), (3, 'Cai', 'Oslo');"
@@ -115,7 +153,11 @@ call -d '{"prompt": "Which customers are there?", "run": true}' "$dbs/shop/query
 call -d '{"sql": "select name from customers where id=1"}' "$dbs/format"
 call "$dbs/shop/history?limit=1"
 call "$dbs/shop/history/search?query=city"
+query=$(curl -sS "$dbs/shop/history?limit=1" | sed 's/.*"id":\([0-9]*\).*/\1/')
+call -X POST "$dbs/shop/history/$query/accept"
+call -X DELETE "$dbs/shop/history/$query/accept"
 call "$dbs/shop/versions"
+call "$dbs/shop/versions/1"
 call "$dbs/shop/versions/1"
 call -X PUT -d "{\"url\": \"sqlite:$work/shop.db\", \"description\": \"Customers\"}" "$dbs/shop"
 call "$dbs/shop/diff"
@@ -138,17 +180,38 @@ call -X POST "$hello/labels/production/rollback"
 call -X DELETE "$hello/labels/next"
 call "$hello/labels"
 call -X DELETE "$hello?message=No+longer+used"
+call -d '{"userPrompt": "{{if"}' "$base/api/prompts/greet.chinese/check"
+
+# What a definition of any kind has.
+definition() {
+  local at="$base/api/$1"
+  call -X DELETE "$at?message=To+begin+with"
+  call -X POST -d "$2" "$at"
+  call -X PUT -d "$2" "$at"
+  call -X PATCH -d '{"description": "A greeting"}' "$at"
+  call "$at"
+  call -d "$2" "$at/check"
+  call "$at/versions"
+  call "$at/versions/1"
+  call "$at/diff"
+  call -X PUT -d '{"version": 2}' "$at/labels/production"
+  call -X PUT -d '{"version": 3}' "$at/labels/production"
+  call -X POST "$at/labels/production/rollback"
+  call "$at/labels"
+  call -X DELETE "$at/labels/production"
+  call -X DELETE "$at"
+}
 call "$base/api/agents"
-call -X PUT -d '{"model": "mock", "instructions": "Be kind."}' "$base/api/agents/helper"
-call "$base/api/agents/helper"
+definition agents/helper '{"model": "mock", "instructions": "Be kind."}'
+definition tools/greet.tool '{"type": "restful", "url": "http://127.0.0.1:1/", "method": "GET"}'
+definition extensions/any.greet '{"name": "greet", "publisher": "any", "extensionType": "prompt", "version": "1.0.0", "contributes": {}}'
 call "$base/api/log?limit=3"
-call "$base/v1/runs?limit=2"
-call "$base/v1/runs/nobody"
-call -X POST -d '{"decision": "approve"}' "$base/v1/response/nobody/decide"
-call -X POST -d '{"at": 1}' "$base/v1/runs/nobody/fork"
-call -X DELETE "$base/v1/runs/nobody"
-call "$base/healthz"
-call "$base/readyz"
+call -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}' -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' "$base/mcp"
+call "$base/v1/system"
+for path in healthz readyz health ready startup v1/health; do call "$base/$path"; done
+for path in "" docs swagger/index.html console/main.js; do
+  call -o "$work/page" -w '%{http_code} %{content_type}\n' "$base/$path"
+done
 echo
 echo "\$ curl http://127.0.0.1:8080/metrics | grep -c quillet_"
 curl -sS "$base/metrics" | grep -c quillet_
@@ -156,3 +219,16 @@ echo
 echo "\$ curl http://127.0.0.1:8080/openapi.json | head -c 200"
 curl -sS "$base/openapi.json" | head -c 200
 echo
+
+# Which routes there are, and which were called. Names with and without v1 are the same routes.
+curl -sS "$base/openapi.json" >"$work/openapi.json"
+sqlite3 -separator ' ' :memory: "SELECT upper(how.key), route.key FROM json_each(readfile('$work/openapi.json'), '\$.paths') AS route,
+  json_each(route.value) AS how WHERE route.key NOT LIKE '/api/v1/%' OR route.key LIKE '/api/v1/dbs%'" | sort >"$work/routes"
+curl -sS "$base/metrics" | sed -n 's/^quillet_http_requests_total{method="\([A-Z]*\)",route="\([^"]*\)".*/\1 \2/p' | sort -u >"$work/called"
+missed=$(comm -23 "$work/routes" "$work/called")
+if [ -n "$missed" ]; then
+  echo "routes that nobody called:" >&2
+  echo "$missed" >&2
+  exit 1
+fi
+echo "$(wc -l <"$work/routes") routes, each of which was called"

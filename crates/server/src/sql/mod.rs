@@ -63,7 +63,10 @@ pub(crate) const ROUTES: &[Row] = &[
     (Needs::Of(READ, Kind::Database), || routes!(history::list)),
     (Needs::Of(READ, Kind::Database), || routes!(history::search)),
     (Needs::Of(WRITE, Kind::Database), || {
-        routes!(history::accept, history::unaccept)
+        routes!(history::accept)
+    }),
+    (Needs::Of(WRITE, Kind::Database), || {
+        routes!(history::unaccept)
     }),
     (Needs::Of(READ, Kind::Database), || routes!(versions::list)),
     (Needs::Of(READ, Kind::Database), || routes!(versions::get)),

@@ -57,7 +57,7 @@ until curl -fsS "$base/readyz" >/dev/null 2>&1; do sleep 0.05; done
 
 call() {
   echo
-  echo "\$ curl $*" | sed "s|$base|http://127.0.0.1:8080|"
+  echo "\$ curl $*" | sed "s|$base|http://127.0.0.1:8080|; s|$work|/tmp|g"
   curl -sS "$@" >"$work/answer"
   head -c 1200 "$work/answer"
   echo
@@ -209,7 +209,7 @@ call "$base/api/log?limit=3"
 call -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}' -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' "$base/mcp"
 call "$base/v1/system"
 for path in healthz readyz health ready startup v1/health; do call "$base/$path"; done
-for path in "" docs swagger/index.html console/main.js; do
+for path in "" docs swagger/index.html console/app.js; do
   call -o "$work/page" -w '%{http_code} %{content_type}\n' "$base/$path"
 done
 echo
@@ -217,11 +217,11 @@ echo "\$ curl http://127.0.0.1:8080/metrics | grep -c quillet_"
 curl -sS "$base/metrics" | grep -c quillet_
 echo
 echo "\$ curl http://127.0.0.1:8080/openapi.json | head -c 200"
-curl -sS "$base/openapi.json" | head -c 200
+curl -sS "$base/openapi.json" >"$work/openapi.json"
+head -c 200 "$work/openapi.json"
 echo
 
 # Which routes there are, and which were called. Names with and without v1 are the same routes.
-curl -sS "$base/openapi.json" >"$work/openapi.json"
 sqlite3 -separator ' ' :memory: "SELECT upper(how.key), route.key FROM json_each(readfile('$work/openapi.json'), '\$.paths') AS route,
   json_each(route.value) AS how WHERE route.key NOT LIKE '/api/v1/%' OR route.key LIKE '/api/v1/dbs%'" | sort >"$work/routes"
 curl -sS "$base/metrics" | sed -n 's/^quillet_http_requests_total{method="\([A-Z]*\)",route="\([^"]*\)".*/\1 \2/p' | sort -u >"$work/called"

@@ -4,6 +4,7 @@
 //! that, for the history to stay whole, is kept in the [`Ledger`].
 
 use quillet_core::chat::FinishReason;
+use quillet_core::trace::RUN_ATTRIBUTE;
 use tokio::time::sleep;
 
 use crate::answer::Turn;
@@ -42,6 +43,9 @@ async fn drive(run: Run, events: Events) {
         run.model_name.as_deref(),
         run.prompt.as_ref(),
     );
+    if run.is_journalled {
+        span.set(RUN_ATTRIBUTE, || &*run.id);
+    }
     let mut toolbox = Toolbox::new(run.tools, run.silent_exit, run.client_tools);
     toolbox.remember(&run.skills.available);
     let skills = Loaded::new(run.skills);

@@ -63,6 +63,8 @@ pub struct Run {
     pub tracer: Tracer,
     /// The span that this run is part of.
     pub parent_span: Option<String>,
+    /// Whether a journal has what it does, under its id; for traces.
+    pub is_journalled: bool,
     /// Who is asked before a tool is called; nobody where `None`.
     pub approver: Option<Arc<dyn Approver>>,
     /// Ready when the run is to stop.
@@ -93,6 +95,7 @@ impl Run {
             limits: Limits::default(),
             tracer: Tracer::off(),
             parent_span: None,
+            is_journalled: false,
             approver: None,
             cancelled: Box::pin(pending()),
         }

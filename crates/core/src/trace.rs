@@ -15,6 +15,10 @@ use serde_json::{Map, Value};
 use crate::BoxFuture;
 use crate::store::StoreError;
 
+/// The attribute of a root that names the durable run which it is a part of: the id of its answer,
+/// by which its journal is found.
+pub const RUN_ATTRIBUTE: &str = "quillet.run";
+
 /// A whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
@@ -86,6 +90,8 @@ pub struct TraceFilter {
     /// Only those whose name or model has this text in it; case counts for nothing
     /// between A and Z.
     pub text: Option<String>,
+    /// Only those of the durable run of this id ([`RUN_ATTRIBUTE`]).
+    pub run: Option<String>,
     /// Only those that were kept before the one of this number ([`TraceInfo::number`]).
     pub before: Option<u64>,
 }

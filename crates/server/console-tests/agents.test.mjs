@@ -328,3 +328,43 @@ test('names, questions, arguments of calls that wait and journals stay text', as
   await page.locator('td .badge').last().waitFor();
   await staysText(page, 'a list of agents');
 });
+
+test('a trace leads to the durable run that it is a part of, and the run to its traces', async () => {
+  const page = await visit(server, '#/agents/chat/clerk');
+  await say(page, 'please mail Ada');
+  await log(page).getByRole('button', { name: 'Approve', exact: true }).click();
+  await log(page).getByText('The tool said: Sent to ada@example.org').waitFor();
+  await ended(page);
+  // Of each part of the run, before and after somebody decided, a trace.
+  const runs = await server.api('GET', 'v1/runs?limit=1');
+  const id = runs[0].id;
+  await server.until(async () => (await server.api('GET', `v1/traces?run=${id}`)).traces.length === 2);
+  const { traces } = await server.api('GET', `v1/traces?run=${id}`);
+  await go(page, `#/traces/${traces[0].id}`);
+  await page.getByRole('link', { name: 'Its run' }).click();
+  await page.getByRole('heading', { name: 'Journal' }).waitFor();
+  assert.ok(page.url().includes(`#/runs/${id}`));
+  const links = page.locator('.facts a[href^="#/traces/"]');
+  await links.first().waitFor();
+  assert.deepEqual(await links.evaluateAll((all) => all.map((one) => one.getAttribute('href'))), traces.map((one) => `#/traces/${one.id}`).reverse());
+  await accessible(page, 'a run with its traces');
+  // By the keyboard: to the latest part, to its second question, and a fork from before that.
+  await reach(page, links.nth(1));
+  await page.keyboard.press('Enter');
+  await page.locator('q-list.spans').waitFor();
+  await reach(page, page.locator('q-list.spans a[tabindex="0"]'));
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  const fork = page.getByRole('region', { name: 'Span' }).getByRole('link', { name: 'Fork from here' });
+  await fork.waitFor();
+  await reach(page, fork);
+  await page.keyboard.press('Enter');
+  const { journal } = await server.api('GET', `v1/runs/${id}`);
+  const before = journal[journal.findIndex((step) => step.step === 'asked' && step.turn === 2) - 1].number;
+  await page.getByRole('heading', { name: `Fork at step ${before}` }).waitFor();
+  await page.keyboard.press('Tab');
+  await reach(page, page.getByRole('button', { name: 'Fork', exact: true }));
+  await page.keyboard.press('Enter');
+  await page.getByText(`${id}, step ${before}`).waitFor();
+  clean(page);
+});

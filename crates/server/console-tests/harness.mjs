@@ -90,6 +90,14 @@ export async function serve({ args = ['--demo', '--model', 'mock'], env = {}, fi
     get url() {
       return `http://127.0.0.1:${port}`;
     },
+    /** Waits until `is()` says yes. */
+    async until(is, ms = 15_000) {
+      const end = Date.now() + ms;
+      while (!(await is())) {
+        if (Date.now() > end) throw new Error(`never: ${is}`);
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+    },
     async api(method, path, body, headers = {}) {
       const response = await fetch(`${this.url}/${path}`, {
         method,

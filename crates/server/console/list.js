@@ -10,13 +10,15 @@ const BEYOND = 8;
  * promises further items, and none at the end. Arrow keys, Page, Home and End move between rows.
  *
  * With `tree: true` items have `level`, `place` and `size`, those that open `expanded`; pressing one,
- * and the arrows to the sides, call `toggle(item)`. `kept` stays where the list was.
+ * and the arrows to the sides, call `toggle(item)`; with `marked: true` pressing opens only at a
+ * cell's `.fold`, and rows indent their own cells. `kept` stays where the list was.
  */
 class List extends HTMLElement {
   #items = [];
   #row;
   #more;
   #tree = false;
+  #marked = false;
   #toggle;
   #loading = false;
   #ended = true;
@@ -34,13 +36,14 @@ class List extends HTMLElement {
     new ResizeObserver(() => this.#draw()).observe(this);
   }
 
-  show({ label, row, items, more, tree = false, toggle, kept = false }) {
+  show({ label, row, items, more, tree = false, marked = false, toggle, kept = false }) {
     // What has no rows is no list of any.
     if (items.length > 0) this.setAttribute('role', tree ? 'tree' : 'list');
     else this.removeAttribute('role');
     if (items.length > 0) this.setAttribute('aria-label', label);
     else this.removeAttribute('aria-label');
     this.#tree = tree;
+    this.#marked = marked;
     this.#toggle = toggle;
     this.#row = row;
     this.#items = items;
@@ -105,14 +108,16 @@ class List extends HTMLElement {
       ),
     );
     row.style.transform = `translateY(${index * ROW}px)`;
-    if (this.#tree) row.firstChild.style.paddingInlineStart = `${0.9 + (item.level - 1) * 1.2}rem`;
+    if (this.#tree && !this.#marked) row.firstChild.style.paddingInlineStart = `${0.9 + (item.level - 1) * 1.2}rem`;
     return row;
   }
 
   #press(event, item, index) {
     // With a key held the browser opens the folder's own address.
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (this.#marked && !event.target.closest('.fold')) return;
     event.preventDefault();
+    event.stopPropagation();
     this.#at = index;
     this.#toggle(item);
   }

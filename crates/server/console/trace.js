@@ -5,7 +5,7 @@ import './list.js';
 import { definitions, messages } from './messages.js';
 import { money, number, shown, t, took, when } from './text.js';
 import { facts, fold, json, long, parsed } from './value.js';
-import { field, fill, h, link } from './view.js';
+import { button, field, fill, h, link } from './view.js';
 
 /** Attributes that have a place of their own, and are not listed once more. */
 const PLACED = [
@@ -17,23 +17,58 @@ const PLACED = [
   'quillet.prompt.variables',
 ];
 
+/** So many folded spans are kept in the address. */
+const FOLDED = 40;
+
 /** The view; `found` is as `GET v1/traces/{id}` gives it. */
 export function trace(found, query) {
   const spans = ordered(found.spans);
   const start = Math.min(...spans.map((span) => span.started_us));
   const whole = Math.max(1, ...spans.map((span) => span.started_us + span.duration_us - start));
   const root = spans[0];
+  const run = runOf(spans);
   let chosen = spans.find((span) => String(span.id) === query.get('span')) ?? root;
   let listed = spans;
+  const folded = new Set((query.get('folded') ?? '').split(',').filter(Boolean));
 
   const list = h('q-list', { class: 'spans' });
   const detail = h('section', { class: 'card', 'aria-live': 'polite', 'aria-label': t('Span') });
   const search = h('input', { type: 'search', '.value': query.get('q') ?? '', oninput: () => (keep({ q: search.value }), show()) });
 
-  function show() {
+  function show(kept = false) {
     const word = search.value.toLowerCase();
-    listed = word ? spans.filter((span) => JSON.stringify([span.name, span.kind, span.error ?? '']).toLowerCase().includes(word)) : spans;
-    list.show({ label: t('Spans'), items: listed, row });
+    // What is found stands alone, whatever it is below.
+    listed = word ? spans.filter((span) => JSON.stringify([span.name, span.kind, span.error ?? '']).toLowerCase().includes(word)) : unfolded();
+    list.show({ label: t('Spans'), items: listed, row, tree: !word, marked: true, toggle, kept });
+  }
+
+  /** The spans that no folded one hides. */
+  function unfolded() {
+    let hides = Infinity;
+    return spans.filter((span) => {
+      if (span.depth > hides) return false;
+      hides = folded.has(span.id) ? span.depth : Infinity;
+      span.expanded = span.below > 0 ? !folded.has(span.id) : undefined;
+      return true;
+    });
+  }
+
+  function toggle(span) {
+    if (!folded.delete(span.id)) folded.add(span.id);
+    remember();
+    show(true);
+  }
+
+  function foldAll(is) {
+    folded.clear();
+    if (is) for (const span of spans) if (span.depth > 0 && span.below > 0) folded.add(span.id);
+    remember();
+    show();
+  }
+
+  /** Some fit into an address. */
+  function remember() {
+    keep({ folded: folded.size > 0 && folded.size <= FOLDED ? [...folded].join(',') : '' });
   }
 
   function row(span) {
@@ -44,10 +79,12 @@ export function trace(found, query) {
     const element = h(
       'span',
       { class: 'span-name' },
+      span.below > 0 && !search.value && h('span', { class: 'fold', title: t(folded.has(span.id) ? 'Unfold' : 'Fold') }, folded.has(span.id) ? '▸' : '▾'),
       h('span', { class: `badge ${span.error ? 'bad' : ''}` }, t(span.kind)),
       ' ',
       h('bdi', null, shown(span.name, 120)),
       span.error && h('span', { class: 'bad' }, ` ${t('failed')}`),
+      folded.has(span.id) && !search.value && h('span', { class: 'quiet' }, ` ${t('{count} below', { count: number(span.below) })}`),
     );
     element.style.paddingInlineStart = `${Math.min(span.depth, 12) * 0.9}rem`;
     return element;
@@ -67,7 +104,7 @@ export function trace(found, query) {
       if (listed[Number(link.dataset.index)] === span) link.setAttribute('aria-current', 'true');
       else link.removeAttribute('aria-current');
     }
-    fill(detail, about(span, start));
+    fill(detail, about(span, start, run));
   }
 
   // The rows are links, so that they can be opened elsewhere; here the view stays.
@@ -79,16 +116,37 @@ export function trace(found, query) {
   });
 
   show();
-  fill(detail, about(chosen, start));
+  fill(detail, about(chosen, start, run));
   return [
     h('div', { class: 'row' }, h('h1', { class: 'grow' }, h('bdi', null, shown(root?.name ?? found.id, 200))), link(t('All traces'), address(['traces']))),
-    summary(found, spans, root, whole),
-    field(t('Search in spans'), search),
+    summary(found, spans, run, whole),
+    h(
+      'div',
+      { class: 'row bottom' },
+      h('div', { class: 'grow' }, field(t('Search in spans'), search)),
+      spans.some((span) => span.depth > 0 && span.below > 0) && [button(t('Fold all'), () => foldAll(true)), button(t('Unfold all'), () => foldAll(false))],
+    ),
     h('div', { class: 'trace' }, list, detail),
   ];
 }
 
-/** Spans in the order of a tree, with their depths. One whose parent is not there is a root. */
+/** The durable run that the trace is a part of, and which of its questions each model's span is. */
+function runOf(spans) {
+  const id = spans[0]?.attributes?.['quillet.run'];
+  if (!id) return null;
+  const asked = spans.filter((span) => span.kind === 'model').sort((a, b) => a.started_us - b.started_us);
+  return { id, turn: (span) => asked.indexOf(span) + 1 };
+}
+
+/** The way to a fork of the run, from before a question on. */
+function forkLink(run, turn) {
+  return link(t('Fork from here'), address(['runs', run.id], { fork: 1, turn: turn || undefined }));
+}
+
+/**
+ * Spans in the order of a tree, with `depth`, how many are `below`, and as `level`, `place` and
+ * `size` what a tree says of its rows. One whose parent is not there is a root.
+ */
 export function ordered(spans) {
   const ids = new Set(spans.map((span) => span.id));
   const below = new Map();
@@ -100,27 +158,38 @@ export function ordered(spans) {
   for (const children of below.values()) children.sort((a, b) => a.started_us - b.started_us);
   const all = [];
   const seen = new Set();
-  const stack = [...(below.get(null) ?? [])].reverse().map((span) => [span, 0]);
+  const stack = [];
+  const push = (parent, depth) => {
+    const children = below.get(parent) ?? [];
+    for (let place = children.length; place > 0; place -= 1) stack.push([children[place - 1], depth, place, children.length]);
+  };
+  push(null, 0);
   while (stack.length) {
-    const [span, depth] = stack.pop();
+    const [span, depth, place, size] = stack.pop();
     if (seen.has(span)) continue;
     seen.add(span);
-    all.push({ ...span, depth });
-    for (const child of [...(below.get(span.id) ?? [])].reverse()) stack.push([child, depth + 1]);
+    all.push({ ...span, depth, level: depth + 1, place, size, below: 0 });
+    push(span.id, depth + 1);
   }
   // Parents in a circle have no root: they are shown all the same.
-  for (const span of spans) if (!seen.has(span)) all.push({ ...span, depth: 0 });
+  for (const span of spans) if (!seen.has(span)) all.push({ ...span, depth: 0, level: 1, place: 1, size: 1, below: 0 });
+  const above = [];
+  for (const span of all) {
+    above.length = Math.min(above.length, span.depth);
+    for (const one of above) one.below += 1;
+    above.push(span);
+  }
   return all;
 }
 
-function summary(found, spans, root, whole) {
+function summary(found, spans, run, whole) {
+  const [root] = spans;
   const of = (span, key) => Number(span.attributes?.[key] ?? 0);
   const model = spans.filter((span) => span.kind === 'model');
   const counted = model.length ? model : spans.slice(0, 1);
   const input = counted.reduce((sum, span) => sum + of(span, 'gen_ai.usage.input_tokens'), 0);
   const output = counted.reduce((sum, span) => sum + of(span, 'gen_ai.usage.output_tokens'), 0);
   const failed = spans.filter((span) => span.error).length;
-  const run = root?.attributes?.['quillet.run'];
   return h(
     'div',
     { class: 'card' },
@@ -133,7 +202,7 @@ function summary(found, spans, root, whole) {
       [t('Failures'), failed ? h('span', { class: 'bad' }, number(failed)) : '0'],
       [t('Trace'), h('code', null, shown(found.id, 200))],
     ]),
-    h('div', { class: 'row' }, playground(spans), run && [link(t('Its run'), address(['runs', run])), link(t('Fork here'), address(['runs', run], { fork: 1 }))]),
+    h('div', { class: 'row' }, playground(spans), run && [link(t('Its run'), address(['runs', run.id])), forkLink(run)]),
   );
 }
 
@@ -162,7 +231,7 @@ function playground(spans) {
   );
 }
 
-function about(span, start) {
+function about(span, start, run) {
   if (!span) return h('p', { class: 'quiet' }, t('No spans.'));
   const said = span.attributes ?? {};
   const rest = Object.fromEntries(Object.entries(said).filter(([name]) => !PLACED.includes(name)));
@@ -176,6 +245,7 @@ function about(span, start) {
       [t('Model'), said['gen_ai.request.model']],
       [t('Tokens'), tokens[0] === undefined ? null : t('{input} in, {output} out', { input: number(tokens[0]), output: number(tokens[1] ?? 0) })],
     ]),
+    run && span.kind === 'model' && h('p', null, forkLink(run, run.turn(span))),
     span.error && h('div', { class: 'problem' }, long(typeof span.error === 'string' ? span.error : JSON.stringify(span.error))),
     part(t('Messages as they were sent'), said['gen_ai.input.messages'], messages),
     part(t('Answer'), said['gen_ai.output.messages'], messages),

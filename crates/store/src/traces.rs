@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use quillet_core::store::{StoreError, StoreErrorKind};
-use quillet_core::trace::{Span, SpanKind, Trace, TraceFilter, TraceInfo, TraceReader, TraceSink};
+use quillet_core::trace::{
+    RUN_ATTRIBUTE, Span, SpanKind, Trace, TraceFilter, TraceInfo, TraceReader, TraceSink,
+};
 use quillet_core::{BoxFuture, clock};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension, Row, params};
@@ -39,6 +41,9 @@ static PART: Part = Part {
         CREATE TABLE trace_spans (
             id TEXT NOT NULL, trace INTEGER NOT NULL, PRIMARY KEY (id, trace))
             STRICT, WITHOUT ROWID;",
+        "
+        ALTER TABLE traces ADD COLUMN run TEXT;
+        CREATE INDEX traces_run ON traces (run) WHERE run IS NOT NULL;",
     ],
 };
 
@@ -226,7 +231,8 @@ fn write(
     let change = file.unchecked_transaction()?;
     change.execute(
         "INSERT INTO traces (id, started_us, duration_us, name, model, input_tokens,
-         output_tokens, error, spans, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+         output_tokens, error, spans, body, run)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         params![
             trace.id,
             signed(root.started_us),
@@ -237,7 +243,10 @@ fn write(
             signed(tokens(trace, "gen_ai.usage.output_tokens")),
             error,
             trace.spans.len(),
-            body
+            body,
+            root.attributes
+                .get(RUN_ATTRIBUTE)
+                .and_then(|run| run.as_str())
         ],
     )?;
     let number = change.last_insert_rowid();
@@ -290,7 +299,7 @@ fn list(file: &Connection, filter: &TraceFilter, most: i64) -> rusqlite::Result<
         "SELECT id, started_us, duration_us, name, model, input_tokens, output_tokens, error, spans,
          number FROM traces WHERE started_us >= ?1 AND (NOT ?2 OR error IS NOT NULL)
          AND (?3 IS NULL OR instr(lower(name), lower(?3)) OR instr(lower(model), lower(?3)))
-         AND number < ?4 ORDER BY number DESC LIMIT ?5",
+         AND number < ?4 AND (?6 IS NULL OR run = ?6) ORDER BY number DESC LIMIT ?5",
     )?;
     let before = signed(filter.before.unwrap_or(u64::MAX));
     let filter = params![
@@ -298,7 +307,8 @@ fn list(file: &Connection, filter: &TraceFilter, most: i64) -> rusqlite::Result<
         filter.failed,
         filter.text,
         before,
-        most
+        most,
+        filter.run
     ];
     found.query_map(filter, info)?.collect()
 }

@@ -94,6 +94,7 @@ pub(super) async fn prepare(
         },
         tracer: service.tracer(),
         parent_span: None,
+        is_journalled: false,
         approver: None,
         cancelled: Box::pin(async move { stop.cancelled().await }),
     };

@@ -72,7 +72,9 @@ async function one(id, query, signal) {
   const live = h('div');
   if (run.state === 'running' || run.state === 'ready') watch(run, live, signal, again);
   const began = run.journal[0]?.at_ms ?? run.created_ms;
-  if (query.get('fork')) queueMicrotask(() => fork(id, run.journal.at(-1)?.number, run.kind));
+  if (query.get('fork')) queueMicrotask(() => fork(id, before(run.journal, Number(query.get('turn'))), run.kind));
+  const traces = h('span');
+  tracesOf(run.id, traces, signal);
   return [
     h('div', { class: 'row' }, h('h1', { class: 'grow' }, h('bdi', null, shown(run.title, 200))), link(t('All runs'), address(['runs']))),
     h(
@@ -83,6 +85,7 @@ async function one(id, query, signal) {
         [t('State'), badge(run.state)],
         [t('Begun'), when(run.created_ms)],
         [t('Last step'), when(run.updated_ms)],
+        [t('Traces'), traces],
         [t('Forked from'), run.forked && link(t('{id}, step {step}', { id: shown(run.forked[0], 100), step: run.forked[1] }), address(['runs', run.forked[0]]))],
       ]),
       h(
@@ -97,6 +100,23 @@ async function one(id, query, signal) {
     h('h2', null, t('Journal')),
     h('ol', { class: 'steps' }, run.journal.map((step) => row({ id, kind: run.kind }, step, began))),
   ];
+}
+
+/** The step before a question, counted from 1; the last one for no question. */
+function before(journal, turn) {
+  const asked = turn > 0 ? journal.findIndex((step) => step.step === 'asked' && step.turn === turn) : -1;
+  return journal.at(asked > 0 ? asked - 1 : -1)?.number;
+}
+
+/** Each process that went on with the run left a trace of its part, at its end. */
+async function tracesOf(id, place, signal) {
+  try {
+    const { traces } = await get(`v1/traces?${new URLSearchParams({ run: id, limit: 20 })}`, { signal });
+    fill(place, traces.length ? traces.reverse().map((one) => [link(when(one.started_us / 1000), address(['traces', one.id])), ' ']) : '—');
+  } catch (error) {
+    // Nobody may keep any, or this token may not see them.
+    if (error.name !== 'AbortError') fill(place, '—');
+  }
 }
 
 /** Shows what a run that goes on says, and loads the journal again at its end. */

@@ -379,4 +379,12 @@ export default {
   'type: object': '对象',
   'type: array': '列表',
   'type: null': '空',
+
+  // A trace as a tree, and its run.
+  'Fork from here': '从此处分叉',
+  Fold: '折叠',
+  Unfold: '展开',
+  'Fold all': '全部折叠',
+  'Unfold all': '全部展开',
+  '{count} below': '下含 {count} 个',
 };

@@ -26,6 +26,8 @@ pub(crate) struct Listed {
     text: Option<String>,
     /// `true`: only those in which something failed.
     failed: Option<String>,
+    /// Only those of the durable run of this id, which `GET /v1/runs` lists.
+    run: Option<String>,
     /// Only those that began at this time or later, in milliseconds since 1970.
     since_ms: Option<u64>,
     /// Only those before the one of this `number`: what `next` of the page before says.
@@ -71,6 +73,7 @@ pub(crate) async fn list_traces(
         since_us: listed.since_ms.unwrap_or_default().saturating_mul(1_000),
         failed: is_on(listed.failed.as_deref()),
         text: listed.text.filter(|text| !text.is_empty()),
+        run: listed.run.filter(|run| !run.is_empty()),
         before: listed.before,
     };
     let most = listed.limit.unwrap_or(PAGE).clamp(1, MOST);

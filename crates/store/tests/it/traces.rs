@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use quillet_core::store::StoreErrorKind;
-use quillet_core::trace::{Span, SpanKind, Trace, TraceFilter, TraceReader, TraceSink, Tracer};
+use quillet_core::trace::{
+    RUN_ATTRIBUTE, Span, SpanKind, Trace, TraceFilter, TraceReader, TraceSink, Tracer,
+};
 use quillet_store::{TraceOptions, TraceStore, open_traces};
 use quillet_test_support::TempDir;
 
@@ -93,6 +95,32 @@ async fn traces_are_listed_found_and_kept() {
         "{error}"
     );
     assert!(store.get("").await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn traces_of_a_durable_run_are_found_by_its_id() {
+    let dir = TempDir::new();
+    let store = open(&dir.path().join("t.db"), TraceOptions::default()).await;
+    for (id, name, of) in [
+        (A, "one", Some("resp-1")),
+        (B, "other", Some("resp-2")),
+        (C, "none", None),
+        ("00000000000000000000000000000001", "two", Some("resp-1")),
+    ] {
+        let tracer = Tracer::new(id, store.clone(), false);
+        let root = tracer.span(SpanKind::Run, name, None);
+        if let Some(of) = of {
+            root.set(RUN_ATTRIBUTE, || of);
+        }
+    }
+    store.flush().await.unwrap();
+    let of = |run: &str| TraceFilter {
+        run: Some(run.to_owned()),
+        ..TraceFilter::default()
+    };
+    assert_eq!(names(&store, of("resp-1"), 9).await, ["two", "one"]);
+    assert_eq!(names(&store, of("resp-2"), 9).await, ["other"]);
+    assert_eq!(names(&store, of("resp"), 9).await.len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

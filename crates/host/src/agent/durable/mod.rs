@@ -51,4 +51,5 @@ pub(super) fn bind(run: &mut Run, book: &Arc<Book>, ask: &Permissions) {
         lent.bind(run);
     }
     run.approver = Some(Arc::new(gate::Gate::new(book.clone(), ask.clone())));
+    run.is_journalled = true;
 }

@@ -158,6 +158,74 @@ test('a trace of 1,000 spans opens quickly, and its rows are those that are seen
   clean(page);
 });
 
+/** Ten groups of four under one root. */
+async function grouped(trace) {
+  const spans = [{ id: hex(0x30000, 16), name: 'root', from: 0, ms: 500 }];
+  for (let group = 0; group < 10; group += 1) {
+    const id = hex(0x30100 + group * 16, 16);
+    spans.push({ id, parent: hex(0x30000, 16), name: `group ${group}`, from: group * 10, ms: 9 });
+    for (let one = 1; one < 5; one += 1) spans.push({ id: hex(0x30100 + group * 16 + one, 16), parent: id, name: `leaf ${group}.${one}`, from: group * 10 + one, ms: 1 });
+  }
+  await send(trace, spans);
+}
+
+const rowOf = (page, name) => page.locator('q-list.spans a', { has: page.locator('bdi', { hasText: new RegExp(`^${name}$`) }) });
+
+test('a subtree folds and unfolds by the mouse, and the address keeps it', async () => {
+  await grouped(hex(0xf01d, 32));
+  const page = await visit(server, `#/traces/${hex(0xf01d, 32)}`);
+  await rowOf(page, 'leaf 0.1').waitFor();
+  await rowOf(page, 'group 0').locator('.fold').click();
+  await rowOf(page, 'leaf 0.1').waitFor({ state: 'detached' });
+  assert.equal(await rowOf(page, 'group 0').getAttribute('aria-expanded'), 'false');
+  await rowOf(page, 'group 0').getByText('4 below').waitFor();
+  // A press beside the mark chooses the span and folds nothing.
+  await rowOf(page, 'group 1').click({ position: { x: 120, y: 20 } });
+  await page.getByRole('region', { name: 'Span' }).getByRole('heading', { name: 'group 1' }).waitFor();
+  assert.equal(await rowOf(page, 'leaf 1.1').count(), 1);
+  assert.match(page.url(), /folded=/);
+  await page.reload();
+  await ready(page);
+  await rowOf(page, 'group 0').getByText('4 below').waitFor();
+  assert.equal(await rowOf(page, 'leaf 0.1').count(), 0);
+  await accessible(page, 'a folded trace');
+  await page.getByRole('button', { name: 'Fold all', exact: true }).click();
+  await page.waitForFunction(() => document.querySelectorAll('q-list.spans a').length === 11);
+  await page.getByRole('button', { name: 'Unfold all' }).click();
+  await rowOf(page, 'leaf 0.1').waitFor();
+  // What is searched for is found though it was folded.
+  await page.getByRole('button', { name: 'Fold all', exact: true }).click();
+  await page.getByLabel('Search in spans').fill('leaf 3.');
+  await page.waitForFunction(() => document.querySelectorAll('q-list.spans a').length === 4);
+  clean(page);
+});
+
+test('spans are a tree for the keyboard: Left and Right fold and walk, Home and End lead to the ends', async () => {
+  await grouped(hex(0xf01e, 32));
+  const page = await visit(server, `#/traces/${hex(0xf01e, 32)}`);
+  const focused = () => page.evaluate(() => document.activeElement.querySelector('bdi')?.textContent);
+  assert.equal(await page.locator('q-list.spans').getAttribute('role'), 'tree');
+  await reach(page, page.locator('q-list.spans a[tabindex="0"]'));
+  assert.equal(await focused(), 'root');
+  const keys = async (...pressed) => {
+    for (const key of pressed) await page.keyboard.press(key);
+    return focused();
+  };
+  assert.equal(await keys('ArrowRight'), 'group 0');
+  assert.equal(await keys('ArrowRight'), 'leaf 0.1');
+  assert.equal(await keys('ArrowLeft'), 'group 0');
+  assert.equal(await keys('ArrowLeft'), 'group 0');
+  assert.equal(await rowOf(page, 'group 0').getAttribute('aria-expanded'), 'false');
+  assert.equal(await keys('ArrowDown'), 'group 1');
+  assert.equal(await keys('End'), 'leaf 9.4');
+  assert.equal(await keys('Home'), 'root');
+  assert.equal(await keys('ArrowLeft'), 'root');
+  assert.equal(await page.locator('q-list.spans a').count(), 1);
+  assert.equal(await keys('ArrowRight', 'ArrowDown', 'ArrowRight', 'ArrowDown', 'Enter'), 'leaf 0.1');
+  await page.getByRole('region', { name: 'Span' }).getByRole('heading', { name: 'leaf 0.1' }).waitFor();
+  clean(page);
+});
+
 test('a list of 100,000 scrolls without long tasks', async () => {
   const page = await visit(server, '#/runs');
   // Pages as the route gives them; keeping so many is the affair of the store's own tests.

@@ -20,6 +20,7 @@ use crate::script::{self, NoScripts, ScriptReader};
 use crate::shelf::{Prompts, Shelf};
 use crate::snapshot::{Definition, Origin, PromptEntry, State, ToolEntry};
 use crate::sources::SourceSet;
+use crate::unstored::Unstored;
 
 #[derive(Debug)]
 pub(crate) struct Builder {
@@ -80,7 +81,7 @@ impl Builder {
         text: &str,
         prompts: &dyn Prompts,
     ) -> Vec<Diagnostic> {
-        let entry = Entry::new(Key::new(id.replace('.', ":")), text, source);
+        let entry = Entry::new(key(id), text, source);
         let read = match self.script(id, &entry) {
             Some(script) => script,
             None => Prompt::parse(id, source, text),
@@ -125,10 +126,19 @@ impl Builder {
     pub(crate) fn inline(
         &self,
         id: &str,
-        definition: Object<String, Tree>,
+        unstored: &Unstored,
         prompts: &dyn Prompts,
     ) -> Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>> {
-        let (prompt, _) = Prompt::from_object(id, id, "", definition)?;
+        let (prompt, _) = match unstored {
+            Unstored::Definition(object) => match script::source(object) {
+                Some(text) => self.read_script(id, &key(id), object.clone(), text)?,
+                None => Prompt::from_object(id, id, "", object.clone())?,
+            },
+            Unstored::File { name, text } => {
+                let entry = Entry::new(key(id), text.clone(), name.clone());
+                read_file(id, &entry, &Alone, &Referred::default())?
+            }
+        };
         let prompt = Arc::new(prompt);
         let sources = self.compiler.resolve(&prompt, &Shelf::new(prompts))?;
         Ok((prompt, sources))
@@ -197,22 +207,26 @@ impl Builder {
 
     /// A script and what is wrong with it, if the entry holds one.
     fn script(&self, id: &str, entry: &Entry) -> Option<Checked<Prompt>> {
-        let text = script::script_text(&entry.text)?;
-        let (definition, text) = match text {
-            Ok(parts) => parts,
-            Err(message) => {
-                let source = format!("prompt {id}");
-                return Some(Err(vec![Diagnostic::error(
-                    "prompt.script",
-                    &source,
-                    message,
-                )]));
-            }
-        };
-        let segments: Vec<&str> = entry.key.segments().collect();
+        let (definition, text) = script::script_text(&entry.text)?;
+        Some(self.read_script(id, &entry.key, definition, text))
+    }
+
+    /// Reads a script of that key.
+    fn read_script(
+        &self,
+        id: &str,
+        key: &Key,
+        definition: Object<String, Tree>,
+        text: Result<Arc<str>, String>,
+    ) -> Checked<Prompt> {
+        let text = text.map_err(|lacks| {
+            let source = format!("prompt {id}");
+            vec![Diagnostic::error("prompt.script", &source, lacks)]
+        })?;
+        let segments: Vec<&str> = key.segments().collect();
         let name = format!("{}.ai.yaml", segments.join("/"));
-        let read = self.scripts.read(&name, &text);
-        Some(read.map(|(script, warnings)| (Prompt::script(id, definition, script), warnings)))
+        let (script, warnings) = self.scripts.read(&name, &text)?;
+        Ok((Prompt::script(id, definition, script), warnings))
     }
 
     /// Builds a tool under a name.
@@ -263,6 +277,11 @@ impl Builder {
             .compile("go", &sources, &CompileOptions::default());
         compiled.map_or(true, |template| template.references().functions.is_empty())
     }
+}
+
+/// A key that an id may have.
+fn key(id: &str) -> Key {
+    Key::new(id.replace('.', ":"))
 }
 
 /// Reads an extension.

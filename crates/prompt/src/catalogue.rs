@@ -390,7 +390,8 @@ impl Catalogue {
         definition: Object<String, Tree>,
         snapshot: &Snapshot,
     ) -> Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>> {
-        self.describing(snapshot, |view| self.builder.inline(id, definition, view))
+        let unstored = definition.into();
+        self.describing(snapshot, |view| self.builder.inline(id, &unstored, view))
     }
 
     /// Everything that is wrong with an extension, a prompt or a tool, as if it were stored. Of

@@ -68,6 +68,7 @@ mod stock;
 mod table;
 mod tool;
 mod tool_stock;
+mod unstored;
 mod usage;
 mod variables;
 mod versions;
@@ -94,5 +95,6 @@ pub use service::{ChatOutcome, ChatReady, Counts, PromptService, RenderOutcome, 
 pub use snapshot::{Definition, Origin, PromptEntry, Snapshot, State, ToolEntry};
 pub use table::Table;
 pub use tool::{PromptResult, prompt_function};
+pub use unstored::Unstored;
 pub use usage::{Calls, Renders, Usage};
 pub use variables::Variables;

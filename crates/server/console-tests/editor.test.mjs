@@ -1,6 +1,8 @@
 // The editor of a prompt: colours, findings, live rendering, saving, two tabs, what is not saved.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { accessible, beside, clean, everywhere, go, LANGUAGES, reach, ready, serve, SPEED, THEMES, visit, WIDTHS } from './harness.mjs';
@@ -340,5 +342,107 @@ test('the result follows the keys at once', async (t) => {
   const sorted = times.toSorted((one, other) => one - other);
   t.diagnostic(`from key to result, in ms: median ${sorted[10].toFixed(1)}, longest ${sorted.at(-1).toFixed(1)}`);
   if (SPEED) assert.ok(sorted[10] <= 50, `${sorted}`);
+  clean(page);
+});
+
+test('a script that is not stored is checked, rehearsed and run as it stands on the screen', async () => {
+  const id = await stored({ format: 'script', source: '---\ninput:\n  - name: {type: string, index: 0}\n---\nuser: "Greet {{name}}."\n' });
+  const page = await visit(server, address(id, { variables: '{"name":"Ada"}' }));
+  const source = page.getByLabel('Template source');
+  await page.getByText('Greet Ada.').first().waitFor();
+  // By the mouse.
+  await source.fill('---\ninput:\n  - name: {type: string, index: 0}\n---\nuser: "Praise {{name}}."\n');
+  await page.getByText('Praise Ada.').first().waitFor();
+  await page.getByText('would be usable').waitFor();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  const out = page.getByRole('region', { name: 'What comes of it' });
+  await out.getByText(/The last user message says:\s+Praise Ada\./).first().waitFor();
+  await out.getByText('1 calls of models').waitFor();
+  await accessible(page, 'a script that ran unsaved');
+  assert.equal((await newest(id)).version, 1);
+  // By the keyboard: broken, with the place; mended; run again.
+  await source.press('Control+End');
+  await page.keyboard.type('assistant: [');
+  await page.getByText('would be broken').waitFor();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('- $ret: "?=1 + 1"\n');
+  await page.getByText('would be usable').waitFor();
+  await reach(page, page.getByRole('button', { name: 'Run', exact: true }));
+  await page.keyboard.press('Enter');
+  await out.getByText('0 calls of models').waitFor();
+  assert.equal((await newest(id)).version, 1);
+  clean(page);
+});
+
+test('the check finds what a render does not come to, also for templates', async () => {
+  const id = await stored({ format: 'jinja', userPrompt: 'Hello' });
+  const page = await visit(server, address(id));
+  await page.getByLabel('Template userPrompt').fill('Hello {{ name }}');
+  await page.getByText('would be usable').waitFor();
+  await page.getByLabel('The rest of the definition as JSON').fill('{"parameters": 5}');
+  await page.getByText('would be broken').waitFor();
+  await page.getByRole('button', { name: 'Discard the changes' }).click();
+  await page.getByText('would be broken').waitFor({ state: 'detached' });
+  clean(page);
+});
+
+test('a prompt file of a folder is edited as the text that it is, with colours, and saved as a version', async () => {
+  const text = '---\nmodel: mock\ninput:\n  schema:\n    name: string\n---\n{{role "system"}}Be kind.{{role "user"}}Hi {{name}}';
+  const folder = await serve({
+    args: ['--store', 'dir:{folder}/store', '--model', 'mock'],
+    files: {
+      'store/prompts/greet.prompt': text,
+      'store/prompts/_head.prompt': 'Dear {{name}},',
+      'store/prompts/ask.prompty': '---\nname: Ask\nmodel: mock\ninputs:\n  - name: topic\n    kind: string\n---\nsystem:\nBe brief.\nuser:\nWhat is {{topic}}?\n',
+      'store/prompts/joke/skprompt.txt': 'A joke about {{$topic}}',
+      'store/prompts/joke/config.json': '{"schema": 1, "description": "A joke"}',
+    },
+  });
+  const page = await visit(folder, address('greet', { variables: '{"name":"Ada"}' }));
+  const file = page.getByLabel('File greet.prompt');
+  await file.waitFor();
+  assert.equal(await file.inputValue(), text);
+  await page.locator('q-code .k-property', { hasText: 'model' }).waitFor();
+  await page.locator('q-code .k-variable', { hasText: 'name' }).first().waitFor();
+  await page.locator('.result').getByText('Hi Ada').first().waitFor();
+  // By the keyboard: what lies beside it is there, and it is saved.
+  await file.press('Control+End');
+  await page.keyboard.type(' {{> head}}');
+  await page.locator('.result').getByText('Hi Ada Dear Ada,').first().waitFor();
+  await page.getByText('would be usable').waitFor();
+  await page.keyboard.press('Control+S');
+  await page.getByText('Version 2 is saved.').waitFor();
+  const latest = await folder.api('GET', 'api/v1/prompts/greet/versions/latest');
+  assert.deepEqual([latest.file, latest.definition], ['greet.prompt', `${text} {{> head}}`]);
+  assert.equal(readFileSync(join(folder.folder, 'store/prompts/greet.prompt'), 'utf8'), `${text} {{> head}}`);
+  await accessible(page, 'a prompt file');
+  // What is broken says where, and is not saved.
+  await file.fill('---\nmodel: [\n---\nHi');
+  await page.getByText('would be broken').waitFor();
+  await page.getByText('greet.prompt:2:8').first().waitFor();
+  await page.getByRole('button', { name: 'Save a new version' }).click();
+  await page.getByRole('button', { name: 'Save it broken all the same' }).waitFor();
+  await page.getByRole('button', { name: 'Discard the changes' }).click();
+  await page.locator('.result').getByText('Hi Ada Dear Ada,').first().waitFor();
+  // Another has saved meanwhile: both texts, and one for both.
+  await file.fill(`${text} mine`);
+  await folder.api('PUT', 'api/v1/prompts/greet?form=file', text.replace('Be kind.', 'Be kinder.'));
+  await page.getByRole('button', { name: 'Save a new version' }).click();
+  await page.getByRole('heading', { name: 'Somebody else has saved version 3' }).waitFor();
+  await accessible(page, 'a merge of a prompt file');
+  await page.getByRole('button', { name: 'Take mine whole' }).click();
+  await page.getByRole('button', { name: 'Go on with this text' }).click();
+  await page.getByRole('button', { name: 'Save a new version' }).click();
+  await page.getByText('Version 4 is saved.').waitFor();
+  assert.equal((await folder.api('GET', 'api/v1/prompts/greet/versions/latest')).definition, `${text} mine`);
+  await go(page, address('ask', { variables: '{"topic":"rain"}' }));
+  await page.locator('.result').getByText('What is rain?').first().waitFor();
+  await page.getByLabel('File ask.prompty').fill('---\nname: Ask\nmodel: mock\n---\nuser:\nWhy {{topic}}?\n');
+  await page.locator('.result').getByText('Why rain?').first().waitFor();
+  await page.getByRole('button', { name: 'Save a new version' }).click();
+  await page.getByText('Version 2 is saved.').waitFor();
+  // The form of two files is shown and not changed.
+  await go(page, '#/prompts/joke');
+  await page.getByText('It is changed where it is').waitFor();
   clean(page);
 });

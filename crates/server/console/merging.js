@@ -35,7 +35,7 @@ export function differenceView(before, after, label) {
  * called with what both became, or with null when one goes back to one's own text.
  */
 export function mergeView({ base, mine, theirs, done }) {
-  const texts = [base ?? {}, mine, theirs.definition].map(toDocument);
+  const texts = [base ?? (typeof mine === 'string' ? '' : {}), mine, theirs.definition].map(toDocument);
   const names = [t('mine'), t('version {number}', { number: theirs.version })];
   const merged = merge(...texts, names);
   const code = document.createElement('q-code');
@@ -75,7 +75,8 @@ export function mergeView({ base, mine, theirs, done }) {
 
   function take() {
     try {
-      done(fromDocument(code.value, Object.keys(mine ?? {})));
+      // A prompt file is one text already.
+      done(typeof mine === 'string' ? code.value : fromDocument(code.value, Object.keys(mine ?? {})));
     } catch (error) {
       fill(wrong, h('p', { class: 'bad', role: 'alert' }, t('This cannot be read as a definition: {why}', { why: error.message })));
     }

@@ -24,7 +24,7 @@ fn example(path: &str) -> Option<Value> {
     // What is checked is what could be written.
     let path = path.strip_suffix("/check").unwrap_or(path);
     let named = json!({"variables": {"name": "Ada"}});
-    let ends: [(&str, Value); 25] = [
+    let ends: [(&str, Value); 27] = [
         ("/render/prompts/{id}", named.clone()),
         ("/prompts/{id}/render", named.clone()),
         ("/chat/prompts/{id}", named.clone()),
@@ -79,6 +79,15 @@ fn example(path: &str) -> Option<Value> {
                 "completion_window": "24h"}),
         ),
         (
+            "/chat",
+            json!({"definition": {"userPrompt": "Hello {{.variables.name}}"},
+                "variables": {"name": "Ada"}}),
+        ),
+        (
+            "/cost",
+            json!({"model": "gpt-4o", "usage": {"prompt_tokens": 1200, "completion_tokens": 80}}),
+        ),
+        (
             "/source",
             json!({"format": "jinja", "text": "Hello {{ name }}", "at": 13}),
         ),
@@ -115,6 +124,7 @@ fn streams(path: &str) -> bool {
     let ends = [
         "/chat/prompts/{id}",
         "/prompts/{id}/chat",
+        "/chat",
         "/v1/chat/completions",
         "/v1/responses",
     ];

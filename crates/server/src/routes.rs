@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::response::Redirect;
 use axum::routing::MethodRouter;
 use quillet_core::ErrorCode;
 use quillet_core::store::Kind;
@@ -66,6 +67,8 @@ const SERVICE: &[Row] = &[
     }),
     (ANY_RENDER, || routes!(api::render::render)),
     (ANY_READ, || routes!(api::source::source)),
+    (ANY_READ, || routes!(api::cost::cost)),
+    (ANY_RENDER, || routes!(api::chat::chat_unstored)),
     (Needs::Of(RENDER, Kind::Prompt), || {
         routes!(api::render::render_prompt)
     }),
@@ -251,6 +254,12 @@ pub(crate) fn build(config: ServerConfig, hosts: Hosts, services: Services) -> (
             kind: route.kind,
         };
         router = router.route(&pattern(&route.path), route.handler.with_state(at));
+    }
+    // The page's own files are relative to it, so it needs the slash at its end.
+    if !app.config.prefix.is_empty() {
+        let page = format!("{}/", app.config.prefix);
+        let to_page = axum::routing::get(async move || Redirect::permanent(&page));
+        router = router.route(&app.config.prefix, to_page);
     }
     let router = router
         .fallback(no_route)

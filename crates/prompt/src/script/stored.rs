@@ -58,35 +58,34 @@ pub trait ScriptReader: Send + Sync + fmt::Debug {
 
 /// The text that a definition gives as a script's, if it says that it is one; or what it
 /// lacks.
-pub(crate) fn source(definition: &Object<String, Tree>) -> Option<Result<&str, String>> {
+pub(crate) fn source(definition: &Object<String, Tree>) -> Option<Result<Arc<str>, String>> {
     let format = definition.get("format").and_then(Tree::as_str)?;
     if format != SCRIPT_FORMAT {
         return None;
     }
     let source = definition.get("source").and_then(Tree::as_str);
     let help = "a script needs source, a string with the text of an .ai.yaml file";
-    Some(source.ok_or_else(|| help.to_owned()))
+    Some(source.map(Arc::from).ok_or_else(|| help.to_owned()))
 }
 
-/// A definition, and the text of the script in it.
-pub(crate) type Written = (Object<String, Tree>, Arc<str>);
+/// A definition, and the text of the script in it or what that lacks.
+pub(crate) type Written = (Object<String, Tree>, Result<Arc<str>, String>);
 
-/// The definition and the text of the script that a stored text holds, if it holds one.
-pub(crate) fn script_text(text: &str) -> Option<Result<Written, String>> {
+/// The definition and the text of the script that a stored text holds, if it says that it holds one.
+pub(crate) fn script_text(text: &str) -> Option<Written> {
     // Most definitions are no scripts, and need not be read twice for that.
     if !text.contains("\"script\"") {
         return None;
     }
     let definition: Object<String, Tree> = serde_json::from_str(text).ok()?;
-    let text = source(&definition)?.map(Arc::from);
-    Some(text.map(|text| (definition, text)))
+    let text = source(&definition)?;
+    Some((definition, text))
 }
 
 /// The text of the script that a stored text holds, whether it can be run or not.
 #[must_use]
 pub fn script_source(text: &str) -> Option<Arc<str>> {
-    let (_, text) = script_text(text)?.ok()?;
-    Some(text)
+    script_text(text)?.1.ok()
 }
 
 /// The definition of a script, as it is stored.

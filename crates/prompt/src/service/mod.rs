@@ -19,12 +19,14 @@ use self::rendering::{Rendering, Resources};
 use crate::catalogue::Catalogue;
 use crate::compile::Compiled;
 use crate::context::REQUEST_ROOTS;
+use crate::definition::{Body, Prompt};
 use crate::error::ServiceError;
 use crate::input::Input;
 use crate::messages::RenderedPrompt;
 use crate::script::{self, ScriptJob, ScriptRunner, ScriptStream, Scripts};
 use crate::snapshot::{Definition, PromptEntry, Snapshot};
 use crate::sources::SourceSet;
+use crate::unstored::Unstored;
 use crate::usage::Usage;
 use crate::variables::Variables;
 use crate::versions::Numbers;
@@ -309,29 +311,41 @@ impl PromptService {
         })
     }
 
-    /// Renders a prompt that is not stored, from its definition; shared
-    /// variables, tools, partials and other prompts are there as for stored ones.
+    /// Renders a prompt that is not stored, from its definition, as
+    /// [`PromptService::render_unstored`] does.
     ///
     /// # Errors
-    /// As [`PromptService::render`]; a definition that is not valid is named `inline`.
+    /// As that has; the definition is named `inline`.
     pub async fn render_inline(
         &self,
         definition: serde_json::Map<String, serde_json::Value>,
         input: &Input<'_>,
     ) -> Result<RenderOutcome, ServiceError> {
+        self.render_unstored(None, &definition.into(), input).await
+    }
+
+    /// Renders a prompt that is not stored; shared variables, tools, partials and other prompts are
+    /// there as for stored ones. It is read as if it stood under `id`, if that is given. Of a script
+    /// the outcome is that of a dry run, as of stored ones.
+    ///
+    /// # Errors
+    /// As [`PromptService::render`]; a definition that is not valid and has no id is named `inline`.
+    pub async fn render_unstored(
+        &self,
+        id: Option<&str>,
+        unstored: &Unstored,
+        input: &Input<'_>,
+    ) -> Result<RenderOutcome, ServiceError> {
         let started = Instant::now();
         let snapshot = self.catalogue.snapshot();
-        let made = self
-            .catalogue
-            .inline_for(INLINE, &definition, &snapshot, input)
-            .await?;
-        let (prompt, sources) = made.map_err(|diagnostics| ServiceError::Invalid {
-            kind: Kind::Prompt,
-            id: INLINE.to_owned(),
-            diagnostics,
-        })?;
+        let id = id.unwrap_or(INLINE);
+        let (prompt, sources) = self.read_unstored(id, unstored, &snapshot, input).await?;
+        if let Body::Script(script) = &prompt.body {
+            let job = script::job(id, script, &snapshot, input);
+            return self.render_script(job, started).await;
+        }
         let cached = input.explain && self.catalogue.compiler().knows(&sources);
-        let compiled = self.compile(INLINE, &sources)?;
+        let compiled = self.compile(id, &sources)?;
         let rendering = Rendering {
             resources: self.resources(),
             started,
@@ -345,6 +359,41 @@ impl PromptService {
             cached,
         };
         rendering.run().await
+    }
+
+    async fn read_unstored(
+        &self,
+        id: &str,
+        unstored: &Unstored,
+        snapshot: &Snapshot,
+        input: &Input<'_>,
+    ) -> Result<(Arc<Prompt>, Arc<SourceSet>), ServiceError> {
+        let made = self.catalogue.inline_for(id, unstored, snapshot, input);
+        made.await?.map_err(|diagnostics| ServiceError::Invalid {
+            kind: Kind::Prompt,
+            id: id.to_owned(),
+            diagnostics,
+        })
+    }
+
+    /// The run of a script that is not stored, read as if it stood under that id; `None` for
+    /// another definition.
+    ///
+    /// # Errors
+    /// It is broken.
+    pub async fn script_unstored(
+        &self,
+        id: Option<&str>,
+        unstored: &Unstored,
+        input: &Input<'_>,
+    ) -> Result<Option<ScriptJob>, ServiceError> {
+        let snapshot = self.catalogue.snapshot();
+        let id = id.unwrap_or(INLINE);
+        let (prompt, _) = self.read_unstored(id, unstored, &snapshot, input).await?;
+        Ok(match &prompt.body {
+            Body::Script(script) => Some(script::job(id, script, &snapshot, input)),
+            Body::Text(_) | Body::Messages(_) => None,
+        })
     }
 
     /// Renders a prompt and sends it to the model. What the request does not say

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use quillet_core::Diagnostic;
 use quillet_core::history::{Mark, Split};
 use quillet_core::store::{Key, Kind};
-use serde_json::{Map as Object, Value as Tree};
 
 use super::view::{KeyOf, Pins, View};
 use super::{KeptPrompt, Pin, fetch};
@@ -17,6 +16,7 @@ use crate::input::Input;
 use crate::shelf::{Prompts, Shelf};
 use crate::snapshot::{Definition, PromptEntry, Snapshot, State};
 use crate::sources::SourceSet;
+use crate::unstored::Unstored;
 
 /// A prompt that is not stored with its sources, or what is wrong with it.
 type Inline = Result<(Arc<Prompt>, Arc<SourceSet>), Vec<Diagnostic>>;
@@ -124,32 +124,32 @@ impl Catalogue {
     pub(crate) async fn inline_for(
         &self,
         id: &str,
-        definition: &Object<String, Tree>,
+        unstored: &Unstored,
         snapshot: &Snapshot,
         input: &Input<'_>,
     ) -> Result<Inline, ServiceError> {
         let key_of = |split: &Split| input.draws_by(split).into_owned();
         let mut pins = Pins::new();
         for _ in 0..MOST_ROUNDS {
-            let (made, missing) = self.inline_with(id, definition, snapshot, &pins, &key_of);
+            let (made, missing) = self.inline_with(id, unstored, snapshot, &pins, &key_of);
             if missing.is_empty() {
                 return Ok(made);
             }
             self.add_pins(snapshot, missing, &mut pins).await?;
         }
-        Ok(self.inline_with(id, definition, snapshot, &pins, &key_of).0)
+        Ok(self.inline_with(id, unstored, snapshot, &pins, &key_of).0)
     }
 
     fn inline_with(
         &self,
         id: &str,
-        definition: &Object<String, Tree>,
+        unstored: &Unstored,
         snapshot: &Snapshot,
         pins: &Pins,
         key_of: KeyOf<'_>,
     ) -> (Inline, BTreeSet<Pin>) {
         let view = View::new(snapshot, None, pins, key_of);
-        let made = self.builder().inline(id, definition.clone(), &view);
+        let made = self.builder().inline(id, unstored, &view);
         (made, view.missing.take())
     }
 

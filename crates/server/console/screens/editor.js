@@ -3,9 +3,10 @@
 import { ask, path as at, Refused, send } from '../api.js';
 import { beforeLeaving, finding, note, problem } from '../app.js';
 import { assemble, dissect, FORMATS, isScript, partOf } from '../definition.js';
-import { shown, t } from '../text.js';
+import { number, shown, t } from '../text.js';
 import { button, dialog, field, fill, h, id as unique, later, select } from '../view.js';
 import { mergeView } from '../merging.js';
+import { runner } from '../running.js';
 import { rendering } from '../provenance.js';
 import { latest, LONG, mentioned, offset, PAUSE, SOON, templateEditor } from '../templates.js';
 import { plain, schemaOf, variablesForm } from '../variables.js';
@@ -19,7 +20,8 @@ const KEPT = 'quillet.draft.';
  */
 export function editor({ stored, shared, findings, signal, saved }) {
   const { id } = stored;
-  const readOnly = stored.detail.origin === 'extension' || typeof stored.definition === 'string';
+  const file = editable(stored);
+  const readOnly = stored.detail.origin === 'extension' || (typeof stored.definition === 'string' && !file);
   let base = { definition: stored.definition, revision: stored.revision, version: stored.version?.version ?? null };
   let model = modelOf(base.definition);
   let dirty = stored.revision === null;
@@ -34,6 +36,15 @@ export function editor({ stored, shared, findings, signal, saved }) {
   const save = button(t('Save a new version'), () => write(), { class: 'main', 'aria-keyshortcuts': 'Control+S' });
   const discard = button(t('Discard the changes'), reset);
   const body = h('div', { class: 'columns' });
+  const sentAs = file ? { type: 'text/plain; charset=utf-8' } : {};
+  const checked = h('div');
+  const out = h('section', { 'aria-label': t('What comes of it') });
+  const running = runner({
+    out,
+    signal,
+    type: 'button',
+    request: () => ({ where: 'api/v1/chat', body: { definition: current(), as: id, variables: form.value } }),
+  });
   let calls = false;
   let used = [];
 
@@ -43,7 +54,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
 
   /** The definition as it stands in the editor. */
   function current() {
-    if (model.raw !== undefined) return readOnly ? model.raw : JSON.parse(model.raw);
+    if (model.raw !== undefined) return readOnly || file ? model.raw : JSON.parse(model.raw);
     if (model.restText !== undefined) model.rest = JSON.parse(model.restText);
     return assemble(model);
   }
@@ -115,6 +126,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
   function changed() {
     dirty = true;
     tell();
+    checkSoon();
     keepSoon();
     renderSoon();
   }
@@ -133,7 +145,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
       text,
       readOnly,
       signal,
-      format: () => (model.raw !== undefined ? 'json' : isScript(model.format) ? 'script' : model.format || 'go'),
+      format: () => (file ? file : model.raw !== undefined ? 'json' : isScript(model.format) ? 'script' : model.format || 'go'),
       edited: (value) => (set(value), changed()),
     });
     parts.set(key, part);
@@ -143,7 +155,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
   function build() {
     parts.clear();
     if (model.raw !== undefined) {
-      fill(templates, template('raw', t('Definition'), model.raw, (text) => (model.raw = text)));
+      fill(templates, file && h('h2', null, h('code', null, shown(file, 200))), template('raw', file ? t('File {name}', { name: shown(file, 200) }) : t('Definition'), model.raw, (text) => (model.raw = text)));
       return;
     }
     const names = new Set([...FORMATS, model.format || 'go']);
@@ -244,6 +256,26 @@ export function editor({ stored, shared, findings, signal, saved }) {
     return [area, wrong];
   }
 
+  // What would be wrong with it, were it stored: more than a render finds, since that stops early.
+
+  const check = latest(async () => {
+    if (signal.aborted || readOnly) return;
+    try {
+      const definition = current();
+      const { diagnostics } = await send('POST', at`api/v1/prompts/${id}/check` + (file ? '?form=file' : ''), definition, { signal, ...sentAs });
+      const broken = diagnostics.some((one) => one.severity === 'error');
+      fill(
+        checked,
+        h('p', { role: 'status' }, h('span', { class: `badge ${broken ? 'bad' : 'good'}` }, broken ? t('would be broken') : t('would be usable')), ' ', diagnostics.length > 0 && h('span', { class: 'quiet' }, t('findings: {count}', { count: number(diagnostics.length) }))),
+        diagnostics.slice(0, 20).map(finding),
+      );
+    } catch {
+      // What cannot be read yet is said beside the text, and a right that is missing when it is saved.
+      fill(checked);
+    }
+  });
+  const checkSoon = later(check, PAUSE);
+
   // What it renders to.
 
   const render = latest(async () => {
@@ -259,17 +291,17 @@ export function editor({ stored, shared, findings, signal, saved }) {
     const asked = { variables: form.value, segments: true, count: true, explain: true };
     result.setAttribute('aria-busy', 'true');
     try {
-      // A script has to be stored before it runs, dry or not.
-      const script = definition.format === 'script';
-      const answer = readOnly || script
+      // It is read as if it stood in the place of the stored one, beside what that has beside it.
+      const unstored = file ? { file: { name: file, text: definition } } : { definition };
+      const answer = readOnly
         ? await send('POST', at`api/v1/render/prompts/${id}`, asked, { signal })
-        : await send('POST', 'api/v1/render', { ...asked, definition }, { signal });
+        : await send('POST', 'api/v1/render', { ...asked, ...unstored, as: id }, { signal });
       calls = (answer.explanation?.calls ?? []).length > 0;
       used = (answer.explanation?.variables ?? []).filter(({ from, path }) => ['request', 'missing', 'default'].includes(from) && isOfRequest(path)).map(({ path }) => path);
       form.show(undefined, used);
       point([]);
       form.wrong([]);
-      fill(result, script ? h('p', { class: 'quiet' }, t('Shown is the stored script; changes show once they are saved.')) : null, rendering(answer));
+      fill(result, rendering(answer));
     } catch (error) {
       if (error.name === 'AbortError') return;
       failed(error, definition);
@@ -287,7 +319,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
   const isOfRequest = (path) => /^(variables|args)\./.test(path) || (model.format || 'go') !== 'go';
 
   function declared(definition) {
-    if (isScript(model.format ?? '') || readOnly) return stored.detail.parameters;
+    if (isScript(model.format ?? '') || readOnly || file) return stored.detail.parameters;
     return definition?.parameters ?? definition?.input_variables ?? {};
   }
 
@@ -352,11 +384,11 @@ export function editor({ stored, shared, findings, signal, saved }) {
       return;
     }
     const binding = base.revision === null ? { 'if-none-match': '*' } : { 'if-match': `"${base.revision}"` };
-    const given = Object.entries({ message: message.value.trim(), ...query }).filter(([, value]) => value);
+    const given = Object.entries({ message: message.value.trim(), form: file ? 'file' : '', ...query }).filter(([, value]) => value);
     const asked = given.length ? `?${new URLSearchParams(given)}` : '';
     save.disabled = true;
     try {
-      const response = await ask('PUT', at`api/v1/prompts/${id}` + asked, { body: definition, headers: binding });
+      const response = await ask('PUT', at`api/v1/prompts/${id}` + asked, { body: definition, headers: binding, ...sentAs });
       const version = await response.json();
       base = { definition, revision: response.headers.get('quillet-revision'), version: version.version };
       dirty = JSON.stringify(current()) !== JSON.stringify(definition);
@@ -420,6 +452,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
     [model, dirty] = [modelOf(base.definition), false];
     forget();
     fill(outcome);
+    fill(checked);
     build();
     tell();
     renderSoon();
@@ -432,10 +465,12 @@ export function editor({ stored, shared, findings, signal, saved }) {
   fill(findings, stored.detail.status === 'valid' || dirty ? null : (stored.detail.diagnostics ?? []).slice(0, 20).map(finding));
   renderSoon();
 
+  const scriptRun = !readOnly && isScript(model.format ?? '') && h('div', { class: 'card' }, h('div', { class: 'row' }, running.button, running.stop, h('span', { class: 'quiet' }, t('The text as it stands here, with these variables.'))), out);
+  if (dirty) checkSoon();
   fill(
     body,
-    h('div', null, templates),
-    h('div', null, h('div', { class: 'card' }, form.element), h('div', { class: 'card' }, h('h2', null, t('Result')), result)),
+    h('div', null, templates, checked),
+    h('div', null, h('div', { class: 'card' }, form.element), h('div', { class: 'card' }, h('h2', null, t('Result')), result), scriptRun),
   );
   const element = h(
     'div',
@@ -461,6 +496,12 @@ export function editor({ stored, shared, findings, signal, saved }) {
   );
   element.forget = () => ((dirty = false), forget());
   return element;
+}
+
+/** The name of the prompt file that can be changed as a whole; the form of a folder is two files. */
+function editable({ definition, detail, version }) {
+  const name = version?.file ?? '';
+  return detail.origin !== 'extension' && typeof definition === 'string' && /\.(prompt|prompty|ya?ml)$/.test(name) ? name : null;
 }
 
 function object(value) {

@@ -1,7 +1,6 @@
 // Prompts, their editor, versions and the playground in Chinese.
 
 export default {
-  'Shown is the stored script; changes show once they are saved.': '显示的是已保存的脚本；保存后才会显示更改。',
   // The list.
   'New prompt': '新建提示词',
   'All prompts': '全部提示词',
@@ -230,4 +229,11 @@ export default {
   'A file for quillet test: its name ends in .fixture.yaml. Run it with -s and the store of this server.':
     '供 quillet test 使用的文件：文件名以 .fixture.yaml 结尾。运行时用 -s 指定本服务器的存储。',
   Download: '下载',
+
+  // The text as it stands in the editor.
+  'File {name}': '文件 {name}',
+  'would be usable': '将可用',
+  'would be broken': '将有错误',
+  'findings: {count}': '发现 {count} 项',
+  'The text as it stands here, with these variables.': '按此处的文本和这些变量运行。',
 };

@@ -387,4 +387,18 @@ export default {
   'Fold all': '全部折叠',
   'Unfold all': '全部展开',
   '{count} below': '下含 {count} 个',
+
+  // Budgets.
+  Budgets: '预算',
+  everybody: '所有人',
+  'token {name}': '令牌 {name}',
+  'No budget of a day is set. The table budget of the configuration, and those of tokens, set them.': '未设置每日预算。可在配置的 budget 表和各令牌的表中设置。',
+  'Of the day {day} in UTC; the next one begins in {time}.': '{day}（UTC）当日；下一日在 {time} 后开始。',
+  Whose: '归属',
+  Spent: '已用',
+  Reserved: '已预留',
+  Used: '占用',
+  '{name}: {percent} % of {unit}': '{name}：{unit}已用 {percent} %',
+  'US dollars': '美元',
+  tokens: '词元',
 };

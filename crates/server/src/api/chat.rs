@@ -5,9 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use axum::response::Response;
 use futures_util::StreamExt;
-use quillet_core::chat::{ChatEvent, ChatOptions, Reply};
+use quillet_core::chat::{ChatEvent, ChatOptions, ChatRequest, Reply};
+use quillet_core::store::Kind;
 use quillet_core::{BoxFuture, ErrorCode, Map, Message};
-use quillet_prompt::{Explanation, Input, ScriptJob, ServiceError, Snapshot};
+use quillet_host::definitions::Right;
+use quillet_prompt::{Explanation, Input, ScriptJob, ServiceError, Snapshot, Unstored};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -16,7 +18,7 @@ use super::body::JsonBody;
 use super::chunk::{Chunks, DONE};
 use super::completion::Completion;
 use super::feed::{self, Answer, Asking, Tell};
-use super::render::Asked;
+use super::render::{Asked, switched_off};
 use super::{Id, Warning, json as answer_json, merged, traced, warnings};
 use crate::app::App;
 use crate::error::{ApiError, Problem, problem};
@@ -83,13 +85,7 @@ pub(crate) async fn chat_prompt(
     JsonBody(mut body): JsonBody<ChatBody>,
 ) -> Result<Response, ApiError> {
     body.explain = Some(asked.explains(body.explain));
-    if body.options.extra.contains_key("messages") {
-        return Err(problem(
-            ErrorCode::RequestBody,
-            "the messages come from the prompt, so the body cannot have any",
-        )
-        .hint("give the prompt what it needs in \"variables\""));
-    }
+    body.refuse_messages()?;
     let snapshot = wanted.of(&call.app, &id, of_prompt(&id)).await?;
     // Chosen before the answer begins, whose headers say it.
     let variables = merged(body.variables.as_ref(), body.args.as_ref());
@@ -115,6 +111,17 @@ pub(crate) struct ChatFeatures {
 }
 
 impl ChatBody {
+    fn refuse_messages(&self) -> Result<(), ApiError> {
+        if self.options.extra.contains_key("messages") {
+            return Err(problem(
+                ErrorCode::RequestBody,
+                "the messages come from the prompt, so the body cannot have any",
+            )
+            .hint("give the prompt what it needs in \"variables\""));
+        }
+        Ok(())
+    }
+
     fn input<'a>(&'a self, variables: &'a Map, request_id: &'a str) -> Input<'a> {
         let user = self.options.extra.get("user");
         Input {
@@ -148,6 +155,16 @@ async fn answer(
         }
         None => ask(call, snapshot, id, body, made_of.clone()),
     };
+    told(call, asking, is_streamed, made_of).await
+}
+
+/// Tells what is asked for, piece by piece or whole.
+async fn told(
+    call: &Call,
+    asking: Asking,
+    is_streamed: bool,
+    made_of: MadeOf,
+) -> Result<Response, ApiError> {
     if is_streamed {
         let told = Told {
             chunks: Chunks::default(),
@@ -159,6 +176,83 @@ async fn answer(
     let (reply, warnings) = whole(&call.app, asking).await?;
     let completion = Completion::new(reply, warnings);
     answer_json(&completion.explained(made_of.get().cloned()))
+}
+
+/// What is answered with that is not stored, and how the model is to answer.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+pub(crate) struct AnyChatBody {
+    /// A whole definition that is not stored: what `PUT` takes.
+    #[schema(value_type = Object)]
+    definition: serde_json::Map<String, serde_json::Value>,
+    /// The id under which it is read, as if it were stored there: by it a script finds what lies
+    /// beside it, and a template its partials.
+    #[serde(rename = "as")]
+    read_as: Option<String>,
+    #[serde(flatten)]
+    chat: ChatBody,
+}
+
+/// Answers with a prompt or a script that is not stored, as `POST /chat/prompts/{id}` does with
+/// one that is. Whoever asks may write the id that it is read as, or everything without one: a
+/// script may do what the operator lets stored ones do.
+#[utoipa::path(post, path = "/chat", tag = "prompts", request_body = AnyChatBody, responses(
+    (status = 200, body = Completion),
+    (status = 400, body = Problem, content_type = "application/problem+json", description = "The definition is broken, or its variables are"),
+    (status = 403, body = Problem, content_type = "application/problem+json", description = "Templates in requests are switched off, or a right is missing"),
+    (status = 502, body = Problem, content_type = "application/problem+json", description = "The model did not answer, after the retries"),
+    (status = 503, body = Problem, content_type = "application/problem+json", description = "A limit on time was reached, or no model is configured"),
+))]
+pub(crate) async fn chat_unstored(
+    call: Call,
+    JsonBody(body): JsonBody<AnyChatBody>,
+) -> Result<Response, ApiError> {
+    if !call.app.takes_inline_templates() {
+        return Err(switched_off());
+    }
+    call.may_everywhere(Right::Render).await?;
+    match &body.read_as {
+        Some(id) => call.may(Right::Write, Kind::Prompt, id).await?,
+        None => call.may_everywhere(Right::Write).await?,
+    }
+    let AnyChatBody {
+        definition,
+        read_as,
+        chat: body,
+    } = body;
+    body.refuse_messages()?;
+    let unstored = Unstored::Definition(definition);
+    let variables = merged(body.variables.as_ref(), body.args.as_ref());
+    let input = body.input(&variables, call.exchange.id());
+    let (service, read_as) = (&call.app.service, read_as.as_deref());
+    if let Some(job) = service.script_unstored(read_as, &unstored, &input).await? {
+        let job = ScriptJob {
+            model: body.model.clone(),
+            options: body.options.clone(),
+            stream: body.stream == Some(true),
+            ..job
+        };
+        return super::script::answer(&call, job).await;
+    }
+    let rendered = service.render_unstored(read_as, &unstored, &input).await?;
+    let request = ChatRequest {
+        model: body.model.clone().or(rendered.model),
+        messages: service.messages(rendered.prompt),
+        options: body.options.clone().over((*rendered.options).clone()),
+    };
+    let said = warnings(&[], (&rendered.unused, &rendered.absent), rendered.failures);
+    let (app, exchange) = (Arc::clone(&call.app), Arc::clone(&call.exchange));
+    let asking: Asking = Box::pin(async move {
+        let sent = traced::send(&app, &exchange, None, request).await;
+        let stream = sent.map_err(|error| ServiceError::Model {
+            error,
+            failures: Vec::new(),
+        })?;
+        Ok(Answer {
+            stream,
+            warnings: said,
+        })
+    });
+    told(&call, asking, body.stream == Some(true), MadeOf::default()).await
 }
 
 /// The same at ai-prompt-shell's address.

@@ -8,6 +8,7 @@ pub(crate) mod chat;
 mod chunk;
 pub(crate) mod client_fill;
 mod completion;
+pub(crate) mod cost;
 pub(crate) mod definitions;
 mod feed;
 pub(crate) mod langfuse;

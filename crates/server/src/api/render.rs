@@ -9,7 +9,9 @@ use quillet_core::{Diagnostic, ErrorCode, Map, Message};
 use quillet_host::definitions::Right;
 use quillet_llm::models::ModelFacts;
 use quillet_llm::tokens::counter_for;
-use quillet_prompt::{DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, ServiceError};
+use quillet_prompt::{
+    DryRun, Explanation, Input, RenderOutcome, RenderedPrompt, ServiceError, Unstored, file,
+};
 use quillet_template::Segment;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Tree;
@@ -81,6 +83,12 @@ pub(crate) struct AnyRenderRequest {
     /// A whole definition that is not stored, in place of a template: what `PUT` takes.
     #[schema(value_type = Option<Object>)]
     definition: Option<serde_json::Map<String, Tree>>,
+    /// A prompt file that is not stored, in place of a template.
+    file: Option<FileText>,
+    /// The id under which `definition` or `file` is read, as if it were stored there: by it a
+    /// script finds what lies beside it, and a template its partials.
+    #[serde(rename = "as")]
+    read_as: Option<String>,
     /// The format of `template` or `messages`: `go` (the default), `jinja`,
     /// `semantic-kernel`, `handlebars`, `mustache`, `liquid`, `f-string` and so on, or an alias.
     #[serde(alias = "template_format", alias = "templateFormat")]
@@ -116,6 +124,30 @@ pub(crate) struct AnyRenderRequest {
     user: Option<String>,
     /// The conversation that this is part of, for labels in shares by `session`.
     session: Option<String>,
+}
+
+/// A prompt file.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+pub(crate) struct FileText {
+    /// Its name, whose ending says how it is read: `greet.prompt`.
+    name: String,
+    /// All of it, front matter and template.
+    text: String,
+}
+
+impl FileText {
+    /// What the service is given.
+    pub(super) fn unstored(&self) -> Result<Unstored, ApiError> {
+        if file::kind(&self.name, &self.text).is_none() {
+            let message = format!("file.name: {:?} is no prompt file's", self.name);
+            return Err(problem(ErrorCode::RequestBody, message)
+                .hint("its ending says how the text is read: greet.prompt, greet.prompty"));
+        }
+        Ok(Unstored::File {
+            name: self.name.as_str().into(),
+            text: self.text.as_str().into(),
+        })
+    }
 }
 
 /// A text, or messages.
@@ -338,8 +370,10 @@ pub(crate) async fn render(
         session: request.session.as_deref(),
         ..Input::new(&variables, call.exchange.id())
     };
-    let inline =
-        request.template.is_some() || request.messages.is_some() || request.definition.is_some();
+    let inline = request.template.is_some()
+        || request.messages.is_some()
+        || request.definition.is_some()
+        || request.file.is_some();
     let outcome = match (&request.prompt_id, inline) {
         (Some(_), true) => return Err(either_or("both")),
         (None, false) => return Err(either_or("neither")),
@@ -353,8 +387,13 @@ pub(crate) async fn render(
             // A template of one's own calls any prompt, and any tool.
             call.may_everywhere(Right::Render).await?;
             wanted.latest(&call.app).await?;
-            let definition = definition(&request);
-            let mut outcome = call.app.service.render_inline(definition, &input).await;
+            let unstored = match &request.file {
+                Some(file) => file.unstored()?,
+                None => definition(&request).into(),
+            };
+            let read_as = request.read_as.as_deref();
+            let service = &call.app.service;
+            let mut outcome = service.render_unstored(read_as, &unstored, &input).await;
             if matches!(request.format.as_deref(), None | Some("go"))
                 && let Err(ServiceError::UnknownFunctions { names, hints, .. }) = &mut outcome
                 && let ([name, ..], []) = (&names[..], &hints[..])
@@ -378,7 +417,7 @@ fn either_or(found: &str) -> ApiError {
         .hint("send {\"prompt_id\": \"…\"}, or {\"template\": \"…\"}, with \"variables\"")
 }
 
-fn switched_off() -> ApiError {
+pub(super) fn switched_off() -> ApiError {
     problem(
         ErrorCode::RenderInlineTemplates,
         "templates in requests are switched off here",

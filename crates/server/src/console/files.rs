@@ -49,6 +49,7 @@ pub(super) const FILES: &[File] = files![
     "messages.js",
     "place.js",
     "provenance.js",
+    "running.js",
     "schema.js",
     "templates.js",
     "text.js",

@@ -234,6 +234,12 @@ async fn a_prefix_stands_before_every_route_except_the_probes() {
     ] {
         assert_eq!(server.get(path).await.status, 200, "{path}");
     }
+    // What the page is made of is relative to it.
+    let answer = server.get("/ai-prompt-shell").await;
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (308, Some("/ai-prompt-shell/"))
+    );
 }
 
 #[tokio::test]

@@ -5,27 +5,65 @@ use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use quillet_core::ErrorCode;
+use quillet_core::history::{Content, Mark};
 use quillet_core::store::Kind;
 use quillet_prompt::script_definition;
+use serde::Deserialize;
 use serde_json::{Map, Value as Tree};
+use utoipa::IntoParams;
 
 use crate::api::{body, words};
 use crate::error::{ApiError, problem};
 use crate::exchange::Call;
 
-/// The text of a definition as it is stored.
+/// In which form a definition is sent.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Form {
+    /// `file`: the body is the text of the prompt file that the definition is, front matter and
+    /// template; it keeps its name.
+    form: Option<String>,
+}
+
+/// A definition as it is stored.
 pub(super) async fn definition(
     call: &Call,
-    kind: Kind,
+    (kind, id): (Kind, &str),
+    form: &Form,
     request: Request,
-) -> Result<String, ApiError> {
+) -> Result<Content, ApiError> {
     let is_text = is_text(request.headers());
     let text = text(&bytes(call, request).await?)?;
-    match kind {
-        Kind::Agent if is_text => Ok(text),
-        Kind::Prompt if is_text => Ok(script_definition(&text)),
-        _ => object(&text).map(|_| text),
+    match form.form.as_deref() {
+        None => {}
+        Some("file") => return file(call, kind, id, text).await,
+        Some(other) => {
+            let message = format!("form is {other:?}; it may be file, or absent");
+            return Err(problem(ErrorCode::RequestQuery, message).about("form"));
+        }
     }
+    let text = match kind {
+        Kind::Agent if is_text => text,
+        Kind::Prompt if is_text => script_definition(&text),
+        _ => object(&text).map(|_| text)?,
+    };
+    Ok(Content::new(text))
+}
+
+/// The text in place of that of the file that the definition is now.
+async fn file(call: &Call, kind: Kind, id: &str, text: String) -> Result<Content, ApiError> {
+    let definitions = &call.app.definitions;
+    let found = definitions.find(kind, id, Some(&Mark::latest())).await?;
+    if found.content.file.is_empty() {
+        let message = format!("{id} is no prompt file, whose text could be replaced");
+        return Err(problem(ErrorCode::RequestQuery, message)
+            .about("form")
+            .hint("send its definition without form"));
+    }
+    Ok(Content {
+        text: text.into(),
+        ..found.content
+    })
 }
 
 /// The changes to a definition: a JSON object.

@@ -3,7 +3,6 @@
 use axum::extract::Request;
 use axum::response::Response;
 use quillet_core::Diagnostic;
-use quillet_core::history::Content;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -11,6 +10,7 @@ use super::{Named, body};
 use crate::api::json;
 use crate::error::{ApiError, Problem};
 use crate::exchange::Call;
+use crate::given::Params;
 
 /// What is wrong with a definition.
 #[derive(Debug, Serialize, ToSchema)]
@@ -22,17 +22,17 @@ pub(crate) struct Findings {
 
 /// What `quillet check` says of a definition, were it stored under that id. Nothing is written.
 #[utoipa::path(post, path = "/{kind}/{id}/check", operation_id = "check_{kind}", tag = "definitions",
-    params(("id" = String, Path)), request_body = Object, responses(
+    params(("id" = String, Path), body::Form), request_body = Object, responses(
     (status = 200, body = Findings),
     (status = 400, body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn check(
     call: Call,
     Named { kind, id }: Named,
+    Params(form): Params<body::Form>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let text = body::definition(&call, kind, request).await?;
-    let content = Content::new(text.as_str());
+    let content = body::definition(&call, (kind, &id), &form, request).await?;
     let key = call.app.definitions.key(kind, &id).await?;
     let diagnostics = call.app.definitions.check(kind, &key, &content);
     json(&Findings { diagnostics })

@@ -61,7 +61,7 @@ pub(crate) struct WrittenDefinition {
 /// Replaces a definition, after the checks of `quillet check`. The same definition again makes no
 /// new version. `If-Match` and `If-None-Match: *` bind it to what is there.
 #[utoipa::path(put, path = "/{kind}/{id}", operation_id = "put_{kind}", tag = "definitions",
-    params(("id" = String, Path), Said), request_body = Object, responses(
+    params(("id" = String, Path), Said, body::Form), request_body = Object, responses(
     (status = 200, body = WrittenDefinition),
     (status = 201, body = WrittenDefinition, description = "There was none of that id"),
     (status = 412, body = Problem, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
@@ -71,14 +71,15 @@ pub(crate) async fn put(
     call: Call,
     named: Named,
     Params(said): Params<Said>,
+    Params(form): Params<body::Form>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    replace(&call, named, said, request, false).await
+    replace(&call, named, (said, form), request, false).await
 }
 
 /// Writes a definition as a new version, also where it is the same as before.
 #[utoipa::path(post, path = "/{kind}/{id}", operation_id = "post_{kind}", tag = "definitions",
-    params(("id" = String, Path), Said), request_body = Object, responses(
+    params(("id" = String, Path), Said, body::Form), request_body = Object, responses(
     (status = 200, body = WrittenDefinition),
     (status = 201, body = WrittenDefinition, description = "There was none of that id"),
     (status = 412, body = Problem, content_type = "application/problem+json", description = "The definition is not what the request takes for granted"),
@@ -88,28 +89,31 @@ pub(crate) async fn post(
     call: Call,
     named: Named,
     Params(said): Params<Said>,
+    Params(form): Params<body::Form>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    replace(&call, named, said, request, true).await
+    replace(&call, named, (said, form), request, true).await
 }
 
 async fn replace(
     call: &Call,
     Named { kind, id }: Named,
-    said: Said,
+    (said, form): (Said, body::Form),
     request: Request,
     always: bool,
 ) -> Result<Response, ApiError> {
     let expect = expect::expected(call, request.headers(), (kind, &id)).await?;
-    let text = body::definition(call, kind, request).await?;
+    let content = body::definition(call, (kind, &id), &form, request).await?;
+    let text = content.text.clone();
     let labels = said.labels();
     let write = Write {
+        content,
         message: &said.message,
         expect,
         always,
         labels: &labels,
         broken: said.takes_broken(),
-        ..Write::new(kind, &id, text.as_str())
+        ..Write::new(kind, &id, "")
     };
     let written = call.app.definitions.write(&call.actor(), write).await?;
     answer(kind, &id, written, Some(&text))

@@ -8,6 +8,7 @@ mod lists;
 mod place;
 mod races;
 mod rights;
+mod unstored;
 mod versions;
 mod watch;
 mod writing;

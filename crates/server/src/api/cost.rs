@@ -1,0 +1,80 @@
+//! What an answer cost, as the engine knows it.
+
+use axum::response::Response;
+use quillet_core::chat::Usage;
+use quillet_llm::models::ModelFacts;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::body::JsonBody;
+use super::json;
+use crate::error::{ApiError, Problem};
+use crate::exchange::Call;
+
+/// An answer of a model.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+pub(crate) struct CostBody {
+    /// The model, by any of its names.
+    model: String,
+    /// What its provider counted, as OpenAI writes it.
+    usage: Counted,
+}
+
+/// Tokens of an answer.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+pub(crate) struct Counted {
+    /// Of the request, cached ones included.
+    #[serde(default)]
+    prompt_tokens: u64,
+    /// Of the answer, reasoning included.
+    #[serde(default)]
+    completion_tokens: u64,
+    #[serde(default)]
+    prompt_tokens_details: Option<Cached>,
+}
+
+/// Parts of the tokens of a request.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+pub(crate) struct Cached {
+    /// Read from the provider's cache.
+    #[serde(default)]
+    cached_tokens: u64,
+    /// Written to the provider's cache.
+    #[serde(default)]
+    cache_write_tokens: u64,
+}
+
+/// What it cost.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Cost {
+    /// The model that was asked about.
+    model: String,
+    /// In US dollars; absent where the price is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
+}
+
+/// The price of an answer, by the facts about models that this server has.
+#[utoipa::path(post, path = "/cost", tag = "prompts", request_body = CostBody, responses(
+    (status = 200, body = Cost),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+))]
+pub(crate) async fn cost(
+    call: Call,
+    JsonBody(body): JsonBody<CostBody>,
+) -> Result<Response, ApiError> {
+    let CostBody { model, usage } = body;
+    let cached = usage.prompt_tokens_details.unwrap_or_default();
+    let usage = Usage {
+        input_tokens: usage.prompt_tokens,
+        output_tokens: usage.completion_tokens,
+        cache_read_tokens: cached.cached_tokens,
+        cache_write_tokens: cached.cache_write_tokens,
+        ..Usage::default()
+    };
+    let cost_usd = match &call.app.agents {
+        Some(agents) => agents.parts().models.cost(&model, &usage, 1),
+        None => ModelFacts::built_in().find(&model).cost(&usage),
+    };
+    json(&Cost { model, cost_usd })
+}

@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import { join } from 'node:path';
 
 import { clean, everywhere, PROGRAM, reach, ready, serve, visit } from './harness.mjs';
+import { provider as scripted } from './provider.mjs';
 
 const store = {
   'store/prompts/greet.json': JSON.stringify({ format: 'jinja', userPrompt: 'Hello {{ name }}!', parameters: [{ name: 'name', type: 'string' }] }),
@@ -26,6 +27,28 @@ test('two versions answer beside each other, with tokens and times', async () =>
   const figures = column(page, 1).getByText(/first token after .* tokens in, \d+ out/);
   await figures.waitFor();
   clean(page);
+});
+
+test('an answer says what it cost, where the price of its model is known, by mouse and by keyboard', async () => {
+  const models = await scripted(() => ({ text: 'An answer.' }));
+  after(() => models.stop());
+  const priced = await serve({ args: ['--store', 'dir:{folder}/store', '--model', 'gpt-4o'], files: store, env: { OPENAI_BASE_URL: models.url, OPENAI_API_KEY: 'k' } });
+  const usage = { prompt_tokens: 12, completion_tokens: 7 };
+  const { cost_usd: cost } = await priced.api('POST', 'api/v1/cost', { model: 'gpt-4o', usage });
+  assert.ok(cost > 0);
+  const page = await visit(priced, address({ prompt: 'greet', versions: 'latest,latest', models: ',nobody-knows', variables: '{"name":"Ada"}' }));
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await column(page, 1).getByText(`12 tokens in, 7 out · $${cost.toPrecision(2)}`).waitFor();
+  await column(page, 2).getByText(/12 tokens in, 7 out/).waitFor();
+  assert.doesNotMatch(await column(page, 2).innerText(), /\$/);
+  // Without a prompt, and by the keyboard alone.
+  const bare = await visit(priced, address({}));
+  await reach(bare, bare.getByLabel('Next turn of the user'));
+  await bare.keyboard.type('Hello');
+  await bare.keyboard.press('Control+Enter');
+  await column(bare, 1).getByText(`7 out · $${cost.toPrecision(2)}`).waitFor();
+  clean(page);
+  clean(bare);
 });
 
 test('turns, repeating, columns and the address by keyboard alone', async () => {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 
-import { accessible, clean, everywhere, serve, staysText, visit } from './harness.mjs';
+import { accessible, clean, everywhere, reach, serve, staysText, visit } from './harness.mjs';
 import { SHORT } from './hostile.mjs';
 
 const server = await serve();
@@ -60,6 +60,33 @@ test('who lacks a right is told which', async () => {
   await page.getByText('This token lacks a right that this part needs:').first().waitFor();
   await page.getByRole('alert').getByText(/admin/).first().waitFor();
   await accessible(page);
+});
+
+test('budgets say what is spent and held, of how much, and when they begin anew', async () => {
+  const page = await visit(server, '#/system');
+  await page.getByText('No budget of a day is set.').waitFor();
+  await page.context().close();
+  const limited = await serve({ env: { QUILLET_BUDGET_DAY_USD: '2', QUILLET_BUDGET_DAY_TOKENS: '10000' } });
+  await limited.api('POST', 'v1/chat/completions', { model: 'mock', messages: [{ role: 'user', content: 'Hello' }] });
+  const { data, day } = await limited.api('GET', 'v1/budgets');
+  assert.ok(data[0].spent.tokens > 0, JSON.stringify(data));
+  const seen = await visit(limited, '#/system');
+  const row = seen.getByRole('row', { name: /everybody/ });
+  await row.waitFor();
+  const cells = (await row.getByRole('cell').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim());
+  assert.equal(cells[1], `$0.0000 ${data[0].spent.tokens} tokens`);
+  assert.equal(cells[2], '$0.0000 0 tokens');
+  assert.equal(cells[3], '$2.0000 10,000 tokens');
+  assert.match(cells[4], new RegExp(`0 % ${Math.round(data[0].spent.tokens / 100)} %`));
+  await seen.getByText(new RegExp(`Of the day ${day} in UTC; the next one begins in \\d+`)).waitFor();
+  await seen.getByRole('progressbar', { name: /% of tokens/ }).waitFor();
+  // The table is reached and the view loaded again by the keyboard alone.
+  await limited.api('POST', 'v1/chat/completions', { model: 'mock', messages: [{ role: 'user', content: 'Hello again' }] });
+  await reach(seen, seen.getByRole('button', { name: 'Load again' }));
+  await seen.keyboard.press('Enter');
+  await seen.getByRole('cell', { name: `${(await limited.api('GET', 'v1/budgets')).data[0].spent.tokens} tokens` }).waitFor();
+  await reach(seen, seen.getByRole('region', { name: /Of the day/ }));
+  await everywhere(limited, '#/system');
 });
 
 test('the view is accessible in all sizes, languages and themes', async () => {

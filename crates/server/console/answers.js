@@ -1,6 +1,6 @@
 // One answer of a model while it comes in: text, reasoning, calls of tools, and what it cost.
 
-import { ask, events, Refused } from './api.js';
+import { ask, events, Refused, send } from './api.js';
 import { problem } from './app.js';
 import { money, number, shown, t, took } from './text.js';
 import { fill, h } from './view.js';
@@ -42,6 +42,7 @@ export function answered(request, signal) {
 
   function take(chunk, times) {
     if (chunk.usage) times.usage = chunk.usage;
+    times.model = chunk.model || times.model;
     const event = chunk.script;
     if (event?.event === 'tool_call') all.calls.push({ id: '', type: 'function', function: { name: event.name, arguments: JSON.stringify(event.arguments) } });
     const delta = chunk.choices?.[0]?.delta;
@@ -62,7 +63,7 @@ export function answered(request, signal) {
   }
 
   async function run() {
-    const times = { began: performance.now(), first: null, usage: null, finish: '' };
+    const times = { began: performance.now(), ended: null, first: null, usage: null, model: request.model ?? '', finish: '' };
     let whole = false;
     try {
       const response = await ask('POST', 'v1/chat/completions', { body: request, signal });
@@ -78,7 +79,9 @@ export function answered(request, signal) {
     }
     draw();
     element.removeAttribute('aria-busy');
-    fill(figures, told(times));
+    times.ended = performance.now();
+    fill(figures, told(times, null));
+    costOf(times, signal).then((cost) => cost !== null && fill(figures, told(times, cost)));
     const message = all.text || all.calls.length ? { role: 'assistant', content: all.text, ...(all.calls.length && all.calls.every(({ id }) => id) ? { tool_calls: all.calls } : {}) } : null;
     return { text: all.text, message, whole };
   }
@@ -86,13 +89,20 @@ export function answered(request, signal) {
   return { element, done: run() };
 }
 
-function told({ began, first, usage, finish }) {
+/** What the server knows that it cost; null where it knows no price. */
+async function costOf({ model, usage }, signal) {
+  // A script asks several models, or none.
+  if (!usage || !model || /^(prompt|agent)\//.test(model)) return null;
+  const known = await send('POST', 'api/v1/cost', { model, usage }, { signal }).catch(() => ({}));
+  return known.cost_usd ?? null;
+}
+
+function told({ began, ended, first, usage, finish }, cost) {
   const parts = [];
   if (first !== null) parts.push(t('first token after {time}', { time: took((first - began) * 1000) }));
-  parts.push(t('{time} in all', { time: took((performance.now() - began) * 1000) }));
+  parts.push(t('{time} in all', { time: took((ended - began) * 1000) }));
   if (usage) parts.push(t('{input} tokens in, {output} out', { input: number(usage.prompt_tokens ?? 0), output: number(usage.completion_tokens ?? 0) }));
-  const cost = usage?.cost_usd ?? usage?.cost;
-  if (typeof cost === 'number') parts.push(money(cost));
+  if (cost !== null) parts.push(money(cost));
   if (finish && finish !== 'stop') parts.push(shown(finish, 40));
   return parts.join(' · ');
 }

@@ -41,8 +41,12 @@ export function number(value) {
   return formats().number.format(value);
 }
 
+/** US dollars; of little the first two digits. */
 export function money(value) {
-  return value === undefined || value === null ? '' : `$${value < 0.01 ? value.toPrecision(2) : value.toFixed(4)}`;
+  if (value === undefined || value === null) return '';
+  if (value === 0) return '$0';
+  if (value < 1e-6) return '< $0.000001';
+  return `$${value < 0.01 ? value.toPrecision(2) : value.toFixed(4)}`;
 }
 
 /** How long something took, given in microseconds. */

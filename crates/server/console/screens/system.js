@@ -11,15 +11,15 @@ export default async function system({ signal }) {
   const body = h('div');
   async function load() {
     // Each part stands for itself: a right that is missing hides no other.
-    const [ready, known, counted] = await Promise.all(
-      [readiness(signal), get('v1/system', { signal }), counters(signal)].map((one) =>
+    const [ready, known, spent, counted] = await Promise.all(
+      [readiness(signal), get('v1/system', { signal }), get('v1/budgets', { signal }), counters(signal)].map((one) =>
         one.catch((error) => {
           if (signal.aborted) throw error;
           return error;
         }),
       ),
     );
-    fill(body, part(ready, standing), part(known, parts), part(counted, numbers));
+    fill(body, part(ready, standing), part(known, parts), part(spent, budgets), part(counted, numbers));
   }
   await load();
   return [h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('System')), button(t('Load again'), () => attempt(load))), body];
@@ -96,6 +96,39 @@ function parts(known) {
       ),
     ],
   ];
+}
+
+/** Budgets of the day: what is spent and held for calls under way, of how much, and until when. */
+function budgets({ data, day, resets_in_s: left }) {
+  const named = (name) => (name === 'all' ? t('everybody') : name.startsWith('key:') ? t('token {name}', { name: shown(name.slice(4), 100) }) : shown(name, 100));
+  return [
+    h('h2', { id: 'budgets' }, t('Budgets')),
+    data.length === 0
+      ? h('p', null, t('No budget of a day is set. The table budget of the configuration, and those of tokens, set them.'))
+      : table(
+          t('Of the day {day} in UTC; the next one begins in {time}.', { day, time: duration(left) }),
+          [t('Whose'), t('Spent'), t('Reserved'), t('Limit'), t('Used')],
+          data.map((one) => [named(one.name), sums(one.spent, one.limit), sums(one.held, one.limit), sums(one.limit, one.limit), units(one).map(([unit, share]) => meter(one, unit, share))]),
+          { class: 'many' },
+        ),
+  ];
+}
+
+/** The units that a budget limits, and how much of each is used. */
+function units({ limit, spent, held }) {
+  return ['usd', 'tokens'].filter((unit) => limit[unit] !== undefined).map((unit) => [unit, limit[unit] > 0 ? ((spent[unit] ?? 0) + (held[unit] ?? 0)) / limit[unit] : 1]);
+}
+
+/** An amount in the units that are limited. */
+function sums(amount, limit) {
+  const words = { usd: (value) => `$${value.toFixed(4)}`, tokens: (value) => t('{count} tokens', { count: number(value) }) };
+  return Object.keys(words).filter((unit) => limit[unit] !== undefined).map((unit) => h('div', null, words[unit](amount[unit] ?? 0)));
+}
+
+function meter(one, unit, share) {
+  const percent = Math.round(share * 100);
+  const mark = h('progress', { max: 1, value: Math.min(1, share), 'aria-label': t('{name}: {percent} % of {unit}', { name: shown(one.name, 100), percent, unit: unit === 'usd' ? t('US dollars') : t('tokens') }) });
+  return h('div', { class: share >= 1 ? 'bad' : null }, mark, ` ${percent} %`);
 }
 
 const PARTS = { model: 'Model', tools: 'Tools', databases: 'Databases', agents: 'Agents', batches: 'Batches', traces: 'Traces', journal: 'Journal' };

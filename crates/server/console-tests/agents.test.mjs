@@ -368,3 +368,19 @@ test('a trace leads to the durable run that it is a part of, and the run to its 
   await page.getByText(`${id}, step ${before}`).waitFor();
   clean(page);
 });
+
+test('one request lists all agents, with what is wrong with each', async () => {
+  await server.api('PUT', 'api/v1/agents/asker', { description: 'Writes letters', model: 'test-model', tools: ['prompt/*'], ask: ['prompt_send'] });
+  await server.api('PUT', 'api/v1/agents/wrong?broken=allow', { model: 5 });
+  const page = await visit(server, '#/docs');
+  const asked = [];
+  page.on('request', (request) => request.url().includes('/agents') && asked.push(new URL(request.url()).search));
+  await go(page, '#/agents');
+  await page.getByRole('row', { name: /asker Writes letters test-model · asks before some calls usable/ }).waitFor();
+  await page.getByRole('row', { name: /wrong.*broken/ }).waitFor();
+  assert.deepEqual(asked, ['?detail=true']);
+  await reach(page, page.getByRole('link', { name: 'asker' }));
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: /asker/ }).waitFor();
+  clean(page);
+});

@@ -11,16 +11,8 @@ export default async function agents({ path, query, signal }) {
   if (path[1] === 'inbox') return inbox(signal);
   if (path[1] === 'chat') return chat(path[2] ?? '', query, signal);
 
-  const all = await get('api/v1/agents', { signal });
-  const said = h('tbody');
-  // Each is read by itself, so that one that is broken hides no other.
-  const rows = all.map((id) => {
-    const about = h('td');
-    const state = h('td');
-    read(id, about, state, signal);
-    return h('tr', null, h('th', { scope: 'row' }, link(h('bdi', null, shown(id, 200)), address(['agents', 'chat', id]))), about, state);
-  });
-  fill(said, rows);
+  const all = await get('api/v1/agents?detail=true', { signal });
+  const said = h('tbody', null, all.map(row));
   return [
     h(
       'div',
@@ -44,24 +36,25 @@ export default async function agents({ path, query, signal }) {
   ];
 }
 
-async function read(id, about, state, signal) {
-  try {
-    const found = await get(`api/v1/agents/${encodeURIComponent(id)}`, { signal });
-    const agent = found.agent ?? {};
-    fill(
-      about,
-      h('bdi', null, shown(agent.description ?? '', 300)),
-      h('div', { class: 'quiet' }, agent.model && h('bdi', null, shown(agent.model, 100)), Array.isArray(agent.ask) && agent.ask.length > 0 && ` · ${t('asks before some calls')}`),
-    );
-    const broken = found.status === 'invalid';
-    fill(
-      state,
+function row({ id, status, description, model, asks, diagnostics }) {
+  const broken = status === 'invalid';
+  return h(
+    'tr',
+    null,
+    h('th', { scope: 'row' }, link(h('bdi', null, shown(id, 200)), address(['agents', 'chat', id]))),
+    h(
+      'td',
+      null,
+      h('bdi', null, shown(description ?? '', 300)),
+      h('div', { class: 'quiet' }, model && h('bdi', null, shown(model, 100)), asks && ` · ${t('asks before some calls')}`),
+    ),
+    h(
+      'td',
+      null,
       h('span', { class: `badge ${broken ? 'bad' : 'good'}` }, broken ? t('broken') : t('usable')),
-      (found.diagnostics ?? []).map((one) => h('div', { class: 'quiet' }, shown(one.message, 300))),
-    );
-  } catch (error) {
-    if (!signal.aborted) fill(state, h('span', { class: 'bad' }, shown(error.message, 300)));
-  }
+      diagnostics.map((one) => h('div', { class: 'quiet' }, shown(one.message, 300))),
+    ),
+  );
 }
 
 async function inbox(signal) {

@@ -1,19 +1,22 @@
 //! What agents are known. Nobody keeps them in memory: they are read when they are asked for.
 
 use axum::response::Response;
+use quillet_agent::AgentDefinition;
 use quillet_core::Diagnostic;
 use quillet_core::history::{Content, Mark};
-use quillet_core::store::{Key, Kind};
+use quillet_core::store::{Entry, Key, Kind};
 use quillet_host::definitions::Right;
-use quillet_prompt::Revision;
+use quillet_prompt::{Revision, ServiceError};
 use serde::Serialize;
 use serde_json::Value as Tree;
 use utoipa::ToSchema;
 
 use super::Id;
+use super::catalogue::{Listing, has_all};
 use super::definitions::tree;
 use crate::error::{ApiError, Problem};
 use crate::exchange::Call;
+use crate::given::Params;
 use crate::revision::{Least, Wanted};
 
 /// An agent as it was registered, and what is wrong with it.
@@ -28,21 +31,93 @@ pub(crate) struct AgentDetail {
     diagnostics: Vec<Diagnostic>,
 }
 
+/// One line of a detailed list of agents.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AgentItem {
+    /// The id that other routes take.
+    id: String,
+    /// `valid` or `invalid`.
+    status: &'static str,
+    /// Where it is stored: a file, a key.
+    source: String,
+    /// What it is for, if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    /// The model that it names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// Whether some of its calls wait until a person has agreed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    asks: bool,
+    /// Errors and warnings about it.
+    #[schema(value_type = Vec<Object>)]
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// A list: ids, or with `detail` what is known of each.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ListedAgents)]
+#[serde(untagged)]
+enum Listed {
+    /// Ids, sorted.
+    Ids(Vec<String>),
+    /// The same with status and findings.
+    Items(Vec<AgentItem>),
+}
+
 /// Ids of all agents, sorted.
-#[utoipa::path(get, path = "/agents", tag = "catalogue", params(Least), responses(
-    (status = 200, body = Vec<String>),
+#[utoipa::path(get, path = "/agents", tag = "catalogue", params(Listing, Least), responses(
+    (status = 200, body = Listed),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "The store does not answer"),
 ))]
-pub(crate) async fn list_agents(call: Call, wanted: Wanted) -> Result<Response, ApiError> {
+pub(crate) async fn list_agents(
+    call: Call,
+    wanted: Wanted,
+    Params(listing): Params<Listing>,
+) -> Result<Response, ApiError> {
     wanted.latest(&call.app).await?;
     let store = call.app.service.catalogue().store();
-    let keys = store.keys(Kind::Agent).await;
-    let keys = keys.map_err(quillet_prompt::ServiceError::Store)?;
-    let rights = call.rights();
-    let mut ids: Vec<String> = keys.iter().map(Key::id).collect();
-    ids.retain(|id| rights.has(Right::Read, id));
-    ids.sort();
-    wanted.answer(&ids, None)
+    let (rights, words) = (call.rights(), listing.words());
+    if !listing.is_detailed() && words.is_empty() {
+        let keys = store.keys(Kind::Agent).await.map_err(ServiceError::Store)?;
+        let mut ids: Vec<String> = keys.iter().map(Key::id).collect();
+        ids.retain(|id| rights.has(Right::Read, id));
+        ids.sort();
+        return wanted.answer(&Listed::Ids(ids), None);
+    }
+    let entries = store.load(Kind::Agent).await;
+    let mut entries = entries.map_err(ServiceError::Store)?;
+    entries.retain(|entry| {
+        let id = entry.key.id();
+        rights.has(Right::Read, &id) && has_all(&words, &id, &entry.text)
+    });
+    entries.sort_by_key(|entry| entry.key.id());
+    let listed = if listing.is_detailed() {
+        Listed::Items(entries.iter().map(|entry| item(&call, entry)).collect())
+    } else {
+        Listed::Ids(entries.iter().map(|entry| entry.key.id()).collect())
+    };
+    wanted.answer(&listed, None)
+}
+
+fn item(call: &Call, entry: &Entry) -> AgentItem {
+    let known = AgentDefinition::parse(&entry.origin, &entry.text).ok();
+    let AgentDetail {
+        status,
+        diagnostics,
+        ..
+    } = detail(call, &entry.key, &Content::of(entry));
+    let known = known.map(|agent| (agent.description, agent.model, !agent.ask.is_empty()));
+    let (description, model, asks) = known.unwrap_or_default();
+    AgentItem {
+        id: entry.key.id(),
+        status,
+        source: entry.origin.to_string(),
+        description,
+        model,
+        asks,
+        diagnostics,
+    }
 }
 
 /// An agent as it was registered, or the version of it that the id ends in: `support@7`.

@@ -35,19 +35,19 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    fn is_detailed(&self) -> bool {
+    pub(super) fn is_detailed(&self) -> bool {
         matches!(self.detail.as_deref(), Some("" | "1" | "true" | "yes"))
     }
 
     /// What is searched for.
-    fn words(&self) -> Vec<String> {
+    pub(super) fn words(&self) -> Vec<String> {
         let all = self.q.as_deref().unwrap_or_default();
         all.split_whitespace().map(str::to_lowercase).collect()
     }
 }
 
 /// Whether all words are in the id or in the text, which are searched in small letters.
-fn has_all(words: &[String], id: &str, text: &str) -> bool {
+pub(super) fn has_all(words: &[String], id: &str, text: &str) -> bool {
     if words.is_empty() {
         return true;
     }

@@ -119,13 +119,14 @@ after(() => browser?.close());
  * console, what the policy blocked, and requests to other origins; `page.refused` the refusals of
  * the server, which Chromium notes in the console as well.
  */
-export async function visit(server, path = '', { width = 1440, height = 900, theme = 'light', language = 'en', token, prefix = '', reduced = true, first = false } = {}) {
+export async function visit(server, path = '', { width = 1440, height = 900, theme = 'light', language = 'en', token, prefix = '', reduced = true, first = false, scale = 1 } = {}) {
   browser ??= await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
   const context = await browser.newContext({
     viewport: { width, height },
+    deviceScaleFactor: scale,
     colorScheme: theme,
     locale: language === 'zh' ? 'zh-CN' : 'en-US',
     // Colours that are still changing are not those that axe should read.
@@ -217,6 +218,27 @@ export async function accessible(page, what = page.url()) {
   const [wide, has] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
   assert.ok(wide <= has, `${what} is ${wide} px wide in a window of ${has}`);
   clean(page);
+}
+
+/** What can be pressed or written in can be seen: in the page, and under nothing else. */
+export async function uncovered(page, what = page.url()) {
+  const covered = await page.evaluate(() => {
+    const found = [];
+    for (const element of document.querySelectorAll('a[href], button, input, select, textarea, summary, [role="tab"]')) {
+      const style = getComputedStyle(element);
+      if (element.closest('.skip, .out, [hidden]') || style.visibility === 'hidden' || element.getClientRects().length === 0) continue;
+      element.scrollIntoView({ block: 'center', inline: 'center' });
+      const box = element.getClientRects()[0];
+      const [x, y] = [box.left + box.width / 2, box.top + Math.min(box.height, innerHeight) / 2];
+      const top = document.elementFromPoint(x, y);
+      if (!top || !(element.contains(top) || top.contains(element) || top.closest('label')?.control === element)) {
+        found.push(`${element.outerHTML.slice(0, 120)} at ${Math.round(x)},${Math.round(y)} is under ${top?.outerHTML.slice(0, 120)}`);
+      }
+    }
+    scrollTo(0, 0);
+    return found;
+  });
+  assert.deepEqual(covered, [], what);
 }
 
 /** Looks at a view in all sizes, languages and themes; `look(page)` brings it into its state. */

@@ -374,7 +374,7 @@ test('one request lists all agents, with what is wrong with each', async () => {
   await server.api('PUT', 'api/v1/agents/wrong?broken=allow', { model: 5 });
   const page = await visit(server, '#/docs');
   const asked = [];
-  page.on('request', (request) => request.url().includes('/agents') && asked.push(new URL(request.url()).search));
+  page.on('request', (request) => request.url().includes('/v1/agents') && asked.push(new URL(request.url()).search));
   await go(page, '#/agents');
   await page.getByRole('row', { name: /asker Writes letters test-model · asks before some calls usable/ }).waitFor();
   await page.getByRole('row', { name: /wrong.*broken/ }).waitFor();

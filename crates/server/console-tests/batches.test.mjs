@@ -19,7 +19,7 @@ const ROWS = [row('ada', 'Ada'), row('bob', 'Bob'), row('cai', 'Cai', 'prompt/he
 
 test('a file is uploaded, a batch begun and its answers downloaded, by the mouse', async () => {
   const page = await visit(server, '#/batches');
-  await page.getByText('There are no batches yet.').waitFor();
+  await page.getByText(/^There are no batches yet\./).waitFor();
   await page.getByRole('tab', { name: 'New batch' }).click();
   await page.getByLabel('File', { exact: true }).setInputFiles({ name: 'rows.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from(ROWS) });
   await page.getByRole('button', { name: 'Begin' }).click();

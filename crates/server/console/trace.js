@@ -122,7 +122,7 @@ export function trace(found, query) {
     summary(found, spans, run, whole),
     h(
       'div',
-      { class: 'row bottom' },
+      { class: 'row' },
       h('div', { class: 'grow' }, field(t('Search in spans'), search)),
       spans.some((span) => span.depth > 0 && span.below > 0) && [button(t('Fold all'), () => foldAll(true)), button(t('Unfold all'), () => foldAll(false))],
     ),

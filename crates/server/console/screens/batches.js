@@ -32,6 +32,11 @@ function pages(where, heads, row, empty, signal) {
   const body = h('tbody');
   const said = h('p', { class: 'quiet', role: 'status' });
   const more = button(t('Further ones'), () => load(last), { hidden: true });
+  const table = h(
+    'div',
+    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': heads[0], hidden: true },
+    h('table', null, h('thead', null, h('tr', null, heads.map((head) => h('th', { scope: 'col' }, head)))), body),
+  );
   let last = null;
   async function load(after) {
     try {
@@ -40,21 +45,14 @@ function pages(where, heads, row, empty, signal) {
       body.append(...found.data.map((one) => row(one, () => load())));
       last = found.last_id;
       more.hidden = !found.has_more;
-      said.textContent = body.children.length ? '' : empty;
+      table.hidden = body.children.length === 0;
+      said.textContent = table.hidden ? empty : '';
     } catch (error) {
       if (!signal.aborted) said.replaceChildren(problem(error));
     }
   }
   load();
-  return [
-    said,
-    h(
-      'div',
-      { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': heads[0] },
-      h('table', null, h('thead', null, h('tr', null, heads.map((head) => h('th', { scope: 'col' }, head)))), body),
-    ),
-    more,
-  ];
+  return [said, table, more];
 }
 
 function list(signal) {
@@ -70,7 +68,7 @@ function list(signal) {
         h('td', null, counts(one.request_counts)),
         h('td', null, when(one.created_at * 1000)),
       ),
-    t('There are no batches yet.'),
+    t('There are no batches yet. One is begun with a file of requests under New batch.'),
     signal,
   );
 }
@@ -97,7 +95,7 @@ function files(signal) {
           ),
         ),
       ),
-    t('There are no files yet.'),
+    t('There are no files yet. Those of batches are uploaded under New batch.'),
     signal,
   );
 }

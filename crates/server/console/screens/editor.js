@@ -231,7 +231,8 @@ export function editor({ stored, shared, findings, signal, saved }) {
   }
 
   function restOf() {
-    const area = h('textarea', { rows: 8, '.value': model.restText ?? JSON.stringify(model.rest, null, 2), 'aria-label': t('The rest of the definition as JSON') });
+    const rest = model.restText ?? JSON.stringify(model.rest, null, 2);
+    const area = h('textarea', { rows: Math.max(2, Math.min(16, rest.split('\n').length)), '.value': rest, 'aria-label': t('The rest of the definition as JSON') });
     const wrong = h('p', { class: 'bad', id: unique('w') });
     area.setAttribute('aria-describedby', wrong.id);
     area.readOnly = readOnly;

@@ -71,8 +71,9 @@ export default async function prompts({ path, query, signal }) {
   return [
     h('div', { class: 'row' }, h('h1', { class: 'grow' }, t('Prompts')), link(t('New prompt'), address(['prompts'], { new: 1 }))),
     h('div', { class: 'row' }, h('div', { class: 'grow' }, field(t('Search ids, titles and texts'), search)), field(t('Show'), state), field(t('View'), shape)),
-    count,
-    list,
+    all.length === 0
+      ? h('p', null, t('There are no prompts yet. Begin one here, write one with PUT /api/v1/prompts/ID, or put files into prompts/ of a folder that is the store.'))
+      : [count, list],
   ];
 }
 

@@ -79,7 +79,7 @@ function parts(known) {
       h('h2', null, t('Models that end')),
       ending.map((one) => h('div', { class: 'problem warning' }, link(h('bdi', null, shown(one.prompt ?? '', 200)), address(['prompts', one.prompt ?? ''])), h('div', null, shown(one.message ?? '', 500)), one.help && h('div', { class: 'quiet' }, shown(one.help, 500)))),
     ],
-    h('h2', null, t('Tokens')),
+    h('h2', null, t('Access tokens')),
     tokens?.length
       ? table(
           t('Names and rights; the tokens themselves are never shown.'),

@@ -42,7 +42,8 @@ export default async function traces({ path, query, signal }) {
       // What was typed meanwhile counts.
       if (turn !== asked) return;
       fill(failure);
-      said.textContent = first.traces.length === 0 ? t('No traces.') : '';
+      const none = Object.keys(filter).length > 0 ? t('No trace is like this.') : t('There are no traces yet. Chats and runs of agents leave them, once they have ended.');
+      said.textContent = first.traces.length === 0 ? none : '';
       let next = first.next;
       list.show({
         label: t('Traces'),

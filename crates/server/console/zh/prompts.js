@@ -236,4 +236,5 @@ export default {
   'would be broken': '将有错误',
   'findings: {count}': '发现 {count} 项',
   'The text as it stands here, with these variables.': '按此处的文本和这些变量运行。',
+  'There are no prompts yet. Begin one here, write one with PUT /api/v1/prompts/ID, or put files into prompts/ of a folder that is the store.': '还没有提示词。可在此新建，用 PUT /api/v1/prompts/ID 写入，或把文件放入作为存储的文件夹的 prompts/ 中。',
 };

@@ -38,7 +38,8 @@ export default {
   // Traces.
   Traces: '追踪',
   'All traces': '全部追踪',
-  'No traces.': '没有追踪。',
+  'No trace is like this.': '没有符合条件的追踪。',
+  'There are no traces yet. Chats and runs of agents leave them, once they have ended.': '还没有追踪。对话和智能体的运行结束后会留下追踪。',
   'In the name or the model': '在名称或模型中',
   When: '时间',
   'Any time': '不限时间',
@@ -276,8 +277,8 @@ export default {
   Size: '大小',
   Made: '创建于',
   'What to do': '操作',
-  'There are no batches yet.': '还没有批处理。',
-  'There are no files yet.': '还没有文件。',
+  'There are no batches yet. One is begun with a file of requests under New batch.': '还没有批处理。在“新建批处理”中用请求文件开始一个。',
+  'There are no files yet. Those of batches are uploaded under New batch.': '还没有文件。批处理的文件在“新建批处理”中上传。',
   '{count} bytes': '{count} 字节',
   Download: '下载',
   'Download {name}': '下载 {name}',
@@ -401,4 +402,5 @@ export default {
   '{name}: {percent} % of {unit}': '{name}：{unit}已用 {percent} %',
   'US dollars': '美元',
   tokens: '词元',
+  'Access tokens': '访问令牌',
 };

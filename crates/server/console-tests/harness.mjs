@@ -87,6 +87,9 @@ export async function serve({ args = ['--demo', '--model', 'mock'], env = {}, fi
     folder,
     start,
     stop,
+    get pid() {
+      return child.pid;
+    },
     get url() {
       return `http://127.0.0.1:${port}`;
     },

@@ -170,7 +170,8 @@ test('what is broken is not written unless one says so', async () => {
   assert.equal((await newest(id)).version, 1);
   await page.getByRole('button', { name: 'Save it broken all the same' }).click();
   await page.getByText('Version 2 is saved.').waitFor();
-  await page.locator('.badge.bad').getByText('broken').waitFor();
+  await page.locator('.badge.bad').getByText('broken', { exact: true }).waitFor();
+  await page.getByText('would be broken').waitFor({ state: 'detached' });
   clean(page);
 });
 
@@ -440,7 +441,8 @@ test('a prompt file of a folder is edited as the text that it is, with colours, 
   await page.getByLabel('File ask.prompty').fill('---\nname: Ask\nmodel: mock\n---\nuser:\nWhy {{topic}}?\n');
   await page.locator('.result').getByText('Why rain?').first().waitFor();
   await page.getByRole('button', { name: 'Save a new version' }).click();
-  await page.getByText('Version 2 is saved.').waitFor();
+  await folder.until(async () => (await folder.api('GET', 'api/v1/prompts/ask/versions/latest')).version === 2);
+  await page.getByText('Not saved').waitFor({ state: 'detached' });
   // The form of two files is shown and not changed.
   await go(page, '#/prompts/joke');
   await page.getByText('It is changed where it is').waitFor();

@@ -261,6 +261,8 @@ export function editor({ stored, shared, findings, signal, saved }) {
 
   const check = latest(async () => {
     if (signal.aborted || readOnly) return;
+    // Of what is stored the head of the page tells.
+    if (!dirty) return fill(checked);
     try {
       const definition = current();
       const { diagnostics } = await send('POST', at`api/v1/prompts/${id}/check` + (file ? '?form=file' : ''), definition, { signal, ...sentAs });
@@ -394,6 +396,7 @@ export function editor({ stored, shared, findings, signal, saved }) {
       base = { definition, revision: response.headers.get('quillet-revision'), version: version.version };
       dirty = JSON.stringify(current()) !== JSON.stringify(definition);
       forget();
+      check();
       message.value = '';
       const errors = version.diagnostics.filter((one) => one.severity === 'error');
       fill(outcome, version.diagnostics.map(finding));

@@ -12,8 +12,8 @@ use serde_json::Value as Tree;
 use utoipa::ToSchema;
 
 use super::Id;
-use super::catalogue::{Listing, has_all};
 use super::definitions::tree;
+use super::listing::{Listing, has_all};
 use crate::error::{ApiError, Problem};
 use crate::exchange::Call;
 use crate::given::Params;

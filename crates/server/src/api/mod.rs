@@ -12,6 +12,7 @@ pub(crate) mod cost;
 pub(crate) mod definitions;
 mod feed;
 pub(crate) mod langfuse;
+mod listing;
 pub(crate) mod litellm;
 pub(crate) mod members;
 pub(crate) mod mlflow;

@@ -15,6 +15,7 @@ const BEYOND = 8;
  */
 class List extends HTMLElement {
   #items = [];
+  #own = false;
   #row;
   #more;
   #tree = false;
@@ -47,6 +48,7 @@ class List extends HTMLElement {
     this.#toggle = toggle;
     this.#row = row;
     this.#items = items;
+    this.#own = false;
     this.#more = more;
     this.#ended = !more;
     if (!kept) {
@@ -146,7 +148,10 @@ class List extends HTMLElement {
     if (more !== this.#more) return;
     this.#ended = found.length === 0;
     if (this.#ended) return;
-    this.#items = this.#items.concat(found);
+    // A list of its own from then on: whoever gave the first items keeps theirs as they are.
+    if (!this.#own) this.#items = [...this.#items];
+    this.#own = true;
+    for (const one of found) this.#items.push(one);
     this.#renew();
   }
 

@@ -5,6 +5,8 @@ pub(super) struct File {
     /// Below `/console/`.
     pub(super) path: &'static str,
     pub(super) text: &'static str,
+    /// The same in gzip; `build.rs` packs it.
+    pub(super) gzip: &'static [u8],
 }
 
 impl File {
@@ -21,7 +23,11 @@ impl File {
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
-        &[$(File { path: $path, text: include_str!(concat!("../../console/", $path)) }),+]
+        &[$(File {
+            path: $path,
+            text: include_str!(concat!("../../console/", $path)),
+            gzip: include_bytes!(concat!(env!("OUT_DIR"), "/console/", $path)),
+        }),+]
     };
 }
 

@@ -3,7 +3,6 @@
 
 mod files;
 
-use std::io::Write;
 use std::sync::OnceLock;
 
 use axum::body::Bytes;
@@ -14,8 +13,6 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use quillet_core::ErrorCode;
 use quillet_core::history::Digest;
 
@@ -30,13 +27,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// A file as it is sent, made when it is first asked for.
-struct Packed {
-    gzip: Bytes,
-    tag: HeaderValue,
-}
-
-static PACKED: [OnceLock<Packed>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+/// The tags of the files, each made when it is first asked for.
+static TAGS: [OnceLock<HeaderValue>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
 
 /// The page of the console; all its views are behind the `#` of its address.
 #[utoipa::path(get, path = "/", tag = "operation", responses(
@@ -80,15 +72,15 @@ pub(crate) async fn old_docs(call: Call) -> Redirect {
 
 fn file(path: &str, asked: &HeaderMap) -> Result<Response, ApiError> {
     let place = FILES.iter().position(|file| file.path == path);
-    let Some((file, packed)) = place.and_then(|at| Some((FILES.get(at)?, PACKED.get(at)?))) else {
+    let Some((file, tag)) = place.and_then(|at| Some((FILES.get(at)?, TAGS.get(at)?))) else {
         let message = format!("the console has no file {path}");
         return Err(problem(ErrorCode::RouteUnknown, message));
     };
-    let packed = packed.get_or_init(|| pack(file));
-    let mut answer = if is_known(asked, &packed.tag) {
+    let tag = tag.get_or_init(|| tag_of(file));
+    let mut answer = if is_known(asked, tag) {
         StatusCode::NOT_MODIFIED.into_response()
     } else if takes_gzip(asked) {
-        let mut answer = packed.gzip.clone().into_response();
+        let mut answer = Bytes::from_static(file.gzip).into_response();
         let gzip = HeaderValue::from_static("gzip");
         answer.headers_mut().insert(CONTENT_ENCODING, gzip);
         answer
@@ -107,22 +99,16 @@ fn file(path: &str, asked: &HeaderMap) -> Result<Response, ApiError> {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    headers.insert(ETAG, packed.tag.clone());
+    headers.insert(ETAG, tag.clone());
     Ok(answer)
 }
 
-fn pack(file: &File) -> Packed {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    // Nothing can fail that is written into memory.
-    let _ = encoder.write_all(file.text.as_bytes());
-    let gzip = encoder.finish().unwrap_or_default();
-    let digest = Digest::of(file.text.as_bytes()).to_string();
+fn tag_of(file: &File) -> HeaderValue {
+    // What is packed says all of the text, and is less to read.
+    let digest = Digest::of(file.gzip).to_string();
     let digits = digest.trim_start_matches("sha256:").get(..16);
     let tag = format!("W/\"{}\"", digits.unwrap_or_default());
-    Packed {
-        gzip: gzip.into(),
-        tag: HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"0\"")),
-    }
+    HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"0\""))
 }
 
 fn is_known(asked: &HeaderMap, tag: &HeaderValue) -> bool {

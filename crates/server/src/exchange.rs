@@ -30,6 +30,8 @@ pub(crate) struct Exchange {
     id: HeaderValue,
     /// Whether the client said the id.
     given: bool,
+    /// Whether it is a row of a batch, whose id is the same whenever it is handed out.
+    is_row: bool,
     /// The id that a route gave in place of one of ours.
     named: OnceLock<HeaderValue>,
     /// The client.
@@ -48,6 +50,7 @@ impl Exchange {
         let given = given.filter(|id| is_harmless(id));
         Exchange {
             given: given.is_some(),
+            is_row: false,
             client: Client::UNKNOWN,
             address: Ipv4Addr::UNSPECIFIED.into(),
             instead: None,
@@ -55,6 +58,19 @@ impl Exchange {
             id: given.cloned().unwrap_or_else(next_id),
             route: AtomicUsize::new(usize::MAX),
         }
+    }
+
+    /// A row of a batch, known by this id.
+    pub(crate) fn of_row(id: &str) -> Self {
+        let id = HeaderValue::try_from(id).ok();
+        Exchange {
+            is_row: id.as_ref().is_some_and(is_harmless),
+            ..Exchange::new(id.as_ref())
+        }
+    }
+
+    pub(crate) fn is_row(&self) -> bool {
+        self.is_row
     }
 
     /// The same, asked by somebody.
@@ -67,9 +83,9 @@ impl Exchange {
     }
 
     /// The same, answered by a model that stands in for those of this server.
-    pub(crate) fn answered_by(self, model: Option<Arc<dyn ChatModel>>) -> Self {
+    pub(crate) fn answered_by(self, model: Arc<dyn ChatModel>) -> Self {
         Exchange {
-            instead: model,
+            instead: Some(model),
             ..self
         }
     }

@@ -97,8 +97,10 @@ pub(crate) fn durably(
     let agents = super::response::agents(call)?;
     let mut request = ScriptRequest::of_job(job);
     request.ask = ask.to_vec();
-    let (who, id) = (call.who(), call.exchange.name(None));
-    let begun = super::openai::agent::begin(agents, AgentRequest::of_script(request), who, id);
+    let named = (call.who(), call.exchange.name(None));
+    let is_row = call.exchange.is_row();
+    let request = AgentRequest::of_script(request);
+    let begun = super::openai::agent::begin(agents, request, named, is_row);
     Ok(Some(begun))
 }
 

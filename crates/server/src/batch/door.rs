@@ -55,8 +55,10 @@ impl Door {
         }
     }
 
-    pub(super) async fn ask(&self, body: &str) -> Answer {
-        self.ask_of(body, None).await
+    /// The answer to a row. `id` is the same whenever the row is handed out, so that a run with a
+    /// journal goes on.
+    pub(super) async fn ask(&self, body: &str, id: &str) -> Answer {
+        self.ask_by(body, Exchange::of_row(id)).await
     }
 
     /// Who pays for the rows; nobody in particular where the key is gone.
@@ -66,7 +68,12 @@ impl Door {
     }
 
     /// The same, answered by a model that stands in for those of this server.
-    pub(super) async fn ask_of(&self, body: &str, model: Option<Arc<dyn ChatModel>>) -> Answer {
+    pub(super) async fn ask_of(&self, body: &str, model: Arc<dyn ChatModel>) -> Answer {
+        let exchange = Exchange::new(None).answered_by(model);
+        self.ask_by(body, exchange).await
+    }
+
+    async fn ask_by(&self, body: &str, exchange: Exchange) -> Answer {
         // Who it is is looked up each time: a key that is gone has no rights from then on.
         let Some(client) = self.app.auth.client_of(&self.owner) else {
             let message = "the key that made this batch is no longer one of this server's";
@@ -74,8 +81,7 @@ impl Door {
             return answer("", openai::answer(&error)).await;
         };
         let address = client.address().unwrap_or([127, 0, 0, 1].into());
-        let exchange = Exchange::new(None).by(client, address);
-        let exchange = Arc::new(exchange.answered_by(model));
+        let exchange = Arc::new(exchange.by(client, address));
         let call = Call::new(self.app.clone(), exchange.clone(), self.route);
         let payer = self.app.payer_of(client);
         let asking = AssertUnwindSafe(paying(payer, self.respond(call, body))).catch_unwind();

@@ -163,10 +163,7 @@ impl Handing<'_> {
                     return Ok(Next::Partly);
                 }
                 let collector = Arc::new(Collector::default());
-                let answer = self
-                    .hand
-                    .door
-                    .ask_of(row.body.get(), Some(collector.clone()));
+                let answer = self.hand.door.ask_of(row.body.get(), collector.clone());
                 let answer = answer.await;
                 let Some(request) = collector.take() else {
                     results.push(self.answered(&row, answer));
@@ -406,7 +403,7 @@ impl Handing<'_> {
                     }
                 };
                 let known = Arc::new(Known::new(known));
-                let answer = self.hand.door.ask_of(row.body.get(), Some(known)).await;
+                let answer = self.hand.door.ask_of(row.body.get(), known).await;
                 results.push(self.answered(&row, answer));
                 if results.len() >= WRITTEN && !self.write(&mut results).await? {
                     return Ok(false);

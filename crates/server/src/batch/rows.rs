@@ -140,7 +140,7 @@ impl Rows<'_> {
     async fn result(&self, row: &Row) -> Option<RowResult> {
         let _place = self.places.acquire().await.ok()?;
         let of = (self.hand.order.id.as_str(), row.number, row.id.as_str());
-        let mut asked = 0;
+        let (mut asked, mut failed) = (0, 0_u32);
         loop {
             if self.hand.is_expiring() {
                 let message = "the time of the batch was over before this request was answered";
@@ -150,9 +150,13 @@ impl Rows<'_> {
                     line: line::unasked(of, ErrorCode::BatchExpired, message),
                 });
             }
-            let answer = self.hand.door.ask(row.body.get()).await;
+            // What failed is tried as another run; whoever is handed the row again begins with the
+            // first.
+            let id = format!("{}-{}-{failed}", self.hand.order.id, row.number);
+            let answer = self.hand.door.ask(row.body.get(), &id).await;
             asked += 1;
             let is_told_to_wait = answer.status == 429;
+            failed += u32::from(!is_told_to_wait);
             match answer.again {
                 Some(wait) if is_told_to_wait || asked <= self.options.retries => {
                     let pause = FIRST_PAUSE.saturating_mul(1 << asked.clamp(1, 7)) / 2;

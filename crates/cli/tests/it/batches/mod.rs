@@ -8,7 +8,7 @@ mod handed;
 mod killed;
 mod provider;
 #[cfg(feature = "redis")]
-mod served;
+pub(crate) mod served;
 
 use std::collections::BTreeMap;
 

@@ -39,7 +39,7 @@ pub(super) fn upload(server: &Running, key: &[(&str, &str)], text: &str) -> Stri
 }
 
 /// Begins a batch of these rows; its id.
-pub(super) fn begin(server: &Running, rows: &str) -> String {
+pub(crate) fn begin(server: &Running, rows: &str) -> String {
     begin_as(server, &[], rows)
 }
 
@@ -57,7 +57,7 @@ pub(super) fn batch(server: &Running, id: &str) -> Value {
 }
 
 /// Waits for the end of a batch, and does something until then.
-pub(super) fn ended(server: &Running, id: &str, mut meanwhile: impl FnMut()) -> Value {
+pub(crate) fn ended(server: &Running, id: &str, mut meanwhile: impl FnMut()) -> Value {
     let started = Instant::now();
     loop {
         let batch = batch(server, id);
@@ -72,7 +72,7 @@ pub(super) fn ended(server: &Running, id: &str, mut meanwhile: impl FnMut()) -> 
     }
 }
 
-pub(super) fn content(server: &Running, file: &Value) -> String {
+pub(crate) fn content(server: &Running, file: &Value) -> String {
     let path = format!("/v1/files/{}/content", file.as_str().unwrap());
     let answer = server.request("GET", &path, "");
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();

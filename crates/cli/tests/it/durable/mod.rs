@@ -13,6 +13,8 @@ mod outage;
 #[cfg(feature = "redis")]
 mod proxy;
 mod replayed;
+#[cfg(feature = "redis")]
+mod rows;
 mod scripts;
 mod spent;
 mod terminal;

@@ -15,7 +15,7 @@ use quillet_host::agent::{
 };
 use serde_json::{Map, Value};
 
-use super::{approval, models};
+use super::{again, approval, models};
 use crate::api::feed::{Answer, Asking};
 use crate::api::response::may_ask;
 use crate::error::{ApiError, problem};
@@ -42,22 +42,29 @@ pub(super) async fn ask(
     }
     let request = of_agents(name, request);
     may_ask(call, &agents, &request).await?;
-    Ok(begin(agents, request, who, id))
+    Ok(begin(agents, request, (who, id), call.exchange.is_row()))
 }
 
-/// Begins a run, whose events are those of a model.
+/// Begins a run, whose events are those of a model. Of a row of a batch it goes on with the run that
+/// the row has, if it has one.
 pub(crate) fn begin(
     agents: Arc<AgentService>,
     request: AgentRequest,
-    who: Who,
-    id: String,
+    (who, id): (Who, String),
+    is_row: bool,
 ) -> Asking {
     Box::pin(async move {
+        if is_row && let Some(stream) = again::before(&agents, &who, &id).await? {
+            return Ok(Answer {
+                stream,
+                warnings: Vec::new(),
+            });
+        }
         let running = agents
             .begin(request, &who, &id)
             .await
             .map_err(|error| refused(&error))?;
-        let stream = begun(running).await?;
+        let stream = begun(running, false).await?;
         Ok(Answer {
             stream,
             warnings: Vec::new(),
@@ -95,7 +102,7 @@ pub(super) fn go_on(
             return Err(problem(ErrorCode::DurableNotWaiting, message));
         };
         Ok(Answer {
-            stream: begun(running).await?,
+            stream: begun(running, false).await?,
             warnings: Vec::new(),
         })
     }))
@@ -123,15 +130,22 @@ fn of_agents(name: String, request: ChatRequest) -> AgentRequest {
     asked
 }
 
+/// The beginning of an answer.
+pub(super) fn start(model: &str) -> ChatEvent {
+    ChatEvent::Start {
+        id: format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
+        model: model.to_owned(),
+        created: 0,
+    }
+}
+
 /// Waits until the run does something, so that what stops it from beginning still has
-/// a status of its own.
-async fn begun(mut running: Running) -> Result<ChatStream, ApiError> {
+/// a status of its own. `whole` has the answer of a run that is gone on with begin with what was
+/// said before.
+pub(super) async fn begun(mut running: Running, whole: bool) -> Result<ChatStream, ApiError> {
     let mut told = Told {
-        pending: VecDeque::from([ChatEvent::Start {
-            id: format!("chatcmpl-{}", uuid::Uuid::new_v4().simple()),
-            model: running.model().to_owned(),
-            created: 0,
-        }]),
+        pending: VecDeque::from([start(running.model())]),
+        whole,
         calls: 0,
         id: running.id().to_owned(),
     };
@@ -155,6 +169,7 @@ async fn begun(mut running: Running) -> Result<ChatStream, ApiError> {
 /// What a run has reported and nobody has read.
 struct Told {
     pending: VecDeque<ChatEvent>,
+    whole: bool,
     calls: u32,
     /// The id of the answer.
     id: String,
@@ -165,6 +180,9 @@ impl Told {
         let choice = 0;
         match event {
             AgentEvent::Text(text) => self.pending.push_back(ChatEvent::Text { choice, text }),
+            AgentEvent::Resumed { text } if self.whole && !text.is_empty() => {
+                self.pending.push_back(ChatEvent::Text { choice, text });
+            }
             AgentEvent::Reasoning(text) => {
                 self.pending
                     .push_back(ChatEvent::Reasoning { choice, text });

@@ -178,7 +178,7 @@ async fn prompt(call: &Call, wanted: Prompted, request: ChatRequest) -> Result<A
                 };
                 crate::api::script::check(&job)?;
                 let asked = AgentRequest::of_script(ScriptRequest::of_job(&job));
-                return agent::begin(agents.clone(), asked, who, run).await;
+                return agent::begin(agents.clone(), asked, (who, run), exchange.is_row()).await;
             }
             return script(&app, job, request.options).await;
         }

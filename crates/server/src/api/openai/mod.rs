@@ -2,6 +2,7 @@
 //! OpenAI's own shapes, so that its SDKs work unchanged. A model's name says who answers ([`target`]): a model, a stored
 //! prompt, or a stored agent.
 
+mod again;
 pub(super) mod agent;
 mod approval;
 mod ask;

@@ -5,9 +5,11 @@
 //! The loop itself is `quillet-agent`'s.
 
 mod assemble;
+mod beginning;
 mod counts;
 mod durable;
 mod history;
+mod kept;
 mod offer;
 mod parts;
 mod prepared;

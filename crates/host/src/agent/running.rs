@@ -12,17 +12,17 @@ use futures_util::StreamExt;
 use quillet_agent::{AgentError, AgentEvent, Ending, EventStream, Outcome, Source};
 use quillet_core::budget::{self, Amount, BudgetLimits, NANO, Payer};
 use quillet_core::chat::Usage;
-use quillet_core::journal::{self, RunHead, Waiting, Why};
-use quillet_core::session::Turn;
-use quillet_core::store::{StoreError, StoreErrorKind};
-use quillet_core::{BoxFuture, ErrorCode, Message, Role, clock};
+use quillet_core::journal::{self, Waiting, Why};
+use quillet_core::store::StoreError;
+use quillet_core::{BoxFuture, Role, clock};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::assemble;
-use super::durable::{self, Admission, Book, Bounds, Setup};
+use super::beginning::{Beginning, Ready, defect};
+use super::durable::{Admission, Book, Setup};
+use super::kept::{Kept, Question};
 use super::prepared::Prepared;
-use super::script::{self, ScriptRequest, ScriptSetup};
+use super::script::ScriptSetup;
 use super::service::Places;
 use super::{AgentRequest, AgentService, Who, history};
 
@@ -96,74 +96,6 @@ enum Stage {
     /// The session is written; then the last event is sent.
     Keeping(BoxFuture<'static, ()>, Box<Outcome>),
     Over,
-}
-
-/// What is ready to go.
-enum Ready {
-    Agent(Box<Prepared>),
-    Script(EventStream),
-}
-
-/// What the session of a run gets at its end.
-struct Kept {
-    session: Option<String>,
-    run: String,
-    asked: Vec<Message>,
-    /// Whether what was asked is written: it is as soon as the run goes, since a run that dies
-    /// writes nothing more.
-    question: Question,
-    /// Whether it may be written more than once.
-    is_durable: bool,
-}
-
-/// What became of the question in the session.
-enum Question {
-    /// It is to be written with the answer.
-    Unwritten,
-    /// It is being written.
-    Writing(JoinHandle<bool>),
-    /// It was there before.
-    Known,
-}
-
-impl Kept {
-    /// A script adds to no session.
-    fn nothing(run: &str) -> Self {
-        Kept {
-            session: None,
-            run: run.to_owned(),
-            asked: Vec::new(),
-            question: Question::Known,
-            is_durable: true,
-        }
-    }
-
-    async fn keep(self, service: Arc<AgentService>, outcome: &Outcome) {
-        let Some(session) = self.session else { return };
-        let is_there = match self.question {
-            Question::Unwritten => false,
-            Question::Known => true,
-            Question::Writing(written) => written.await.unwrap_or(false),
-        };
-        let mut turns: Vec<Turn> = history::turns(&self.run, &self.asked, outcome);
-        if is_there {
-            turns.drain(..self.asked.len().min(turns.len()));
-        }
-        if turns.is_empty() {
-            return;
-        }
-        // A run that is gone through once more may have kept them before its end was written.
-        if self.is_durable {
-            let most = turns.len() * 2;
-            let known = service.parts.sessions.load(&session, most).await;
-            let known = known.unwrap_or_default();
-            turns.retain(|turn| known.iter().all(|known| known.id != turn.id));
-        }
-        // The answer was given; that it is not remembered is for the operator to know.
-        if let Err(error) = service.parts.sessions.append(&session, &turns).await {
-            tracing::warn!(session, run = self.run, %error, "the history was not written");
-        }
-    }
 }
 
 /// A run that was claimed, as far as it has come.
@@ -608,13 +540,6 @@ async fn step(stage: &mut Stage) -> Step {
     }
 }
 
-fn defect() -> AgentError {
-    AgentError::Setup {
-        code: ErrorCode::RunInternalError,
-        message: "the run ended without an end".to_owned(),
-    }
-}
-
 /// What the journal says of how a run ended.
 fn ended(outcome: &Outcome) -> journal::Step {
     let (how, error) = match &outcome.ending {
@@ -635,145 +560,6 @@ fn told(outcome: &Outcome, written: Result<(), StoreError>) {
     if let Err(error) = written {
         tracing::warn!(ending = ?outcome.ending, %error, "the end of a run is not in its journal");
     }
-}
-
-/// What a run needs to begin, or to go on.
-struct Beginning {
-    service: Arc<AgentService>,
-    admission: Admission,
-    setup: Option<Setup>,
-    script: Option<ScriptSetup>,
-    is_resumed: bool,
-    stop: CancellationToken,
-    book: Arc<OnceLock<Arc<Book>>>,
-}
-
-impl Beginning {
-    /// Everything that the loop needs. A durable run is written down before anything is done for it.
-    async fn prepare(mut self) -> Result<Ready, AgentError> {
-        match self.admission.request.script.take() {
-            Some(script) => Ok(Ready::Script(self.prepare_script(script).await?)),
-            None => Ok(Ready::Agent(Box::new(self.prepare_agent().await?))),
-        }
-    }
-
-    async fn prepare_script(mut self, request: ScriptRequest) -> Result<EventStream, AgentError> {
-        if self.book.get().is_none() {
-            self.admission.request.script = Some(request.clone());
-            self.open().await?;
-        }
-        let Some(book) = self.book.get() else {
-            return Err(defect());
-        };
-        let setup = match self.script.take() {
-            Some(setup) => setup,
-            None => {
-                let asked = &self.admission.request.tools.ask;
-                let setup = ScriptSetup::new(&request, asked)?;
-                let step = journal::Step::Prepared {
-                    setup: setup.written(),
-                };
-                book.write(step).await.map_err(|error| unwritten(&error))?;
-                setup
-            }
-        };
-        let scripts = self.service.parts.scripts.as_ref();
-        if let (Some(lent), Some(scripts)) = (book.as_lent(), scripts) {
-            // Each question and each call has a bound of its own; all together they have no other.
-            let longest = scripts.options().time;
-            lent.bound(Bounds {
-                call_time: longest,
-                run_time: longest,
-                concurrent_calls: self.service.options.concurrent,
-            });
-        }
-        let begun = script::Begun {
-            book: book.clone(),
-            is_resumed: self.is_resumed,
-            stop: self.stop.clone(),
-        };
-        script::events(scripts, &request, &setup, begun)
-    }
-
-    async fn prepare_agent(self) -> Result<Prepared, AgentError> {
-        let request = self.admission.request.clone();
-        let is_durable = request.features.durable;
-        let is_durable = is_durable.unwrap_or(self.service.options.durable);
-        if is_durable && self.book.get().is_none() {
-            self.open().await?;
-        }
-        let id = self.admission.who.response_id(&self.admission.request_id);
-        let has_setup = self.setup.is_some();
-        let stop = self.stop.clone();
-        let mut prepared = assemble::prepare(&self.service, request, &id, stop, has_setup).await?;
-        if let Some(setup) = self.setup.clone() {
-            if let Some(model) = &setup.model {
-                assemble::ask_another(&self.service, &mut prepared, model)?;
-            }
-            setup.lay_over(&mut prepared);
-        }
-        if !prepared.ask.is_empty() && self.book.get().is_none() {
-            self.open().await?;
-        }
-        let Some(book) = self.book.get() else {
-            return Ok(prepared);
-        };
-        if !has_setup {
-            let setup = Setup::of(&prepared);
-            let step = journal::Step::Prepared { setup };
-            book.write(step).await.map_err(|error| unwritten(&error))?;
-        }
-        durable::bind(&mut prepared.run, book, &prepared.ask);
-        Ok(prepared)
-    }
-
-    async fn open(&self) -> Result<(), AgentError> {
-        durable::keeps_secret(&self.admission.request)?;
-        let Some(journal) = self.service.parts.journal.clone() else {
-            let message = "runs that outlive their process, or wait for people, need a journal: set agent.journal";
-            return Err(assemble::setup(
-                ErrorCode::RunInvalidRequest,
-                message.to_owned(),
-            ));
-        };
-        let who = &self.admission.who;
-        let run: Arc<str> = who.run_id(&self.admission.request_id).into();
-        let model = self.admission.request.model.as_ref();
-        let script = self.admission.request.script.as_ref();
-        let title = match script {
-            Some(script) => script.title(),
-            None => model.map_or_else(String::new, |model| model.model_id.clone()),
-        };
-        let head = RunHead {
-            id: run.clone(),
-            kind: match script {
-                Some(_) => durable::SCRIPT.into(),
-                None => durable::AGENT.into(),
-            },
-            title: title.into(),
-            scope: who.scope().into(),
-            created_ms: clock::millis(),
-            ..RunHead::default()
-        };
-        let lease = self.service.options.lease;
-        let steps = [journal::Step::Admitted {
-            request: durable::admitted(&self.admission),
-        }];
-        let claim = journal.begin(&head, &steps, lease).await;
-        let claim = claim.map_err(|error| unwritten(&error))?;
-        let book = Book::open(journal, run, claim, lease, Vec::new(), &self.stop);
-        // Nobody else opens it: this future is the only one that does.
-        let _ = self.book.set(book);
-        Ok(())
-    }
-}
-
-fn unwritten(error: &StoreError) -> AgentError {
-    let code = match error.kind {
-        StoreErrorKind::Conflict => ErrorCode::RunInvalidRequest,
-        _ => ErrorCode::RunServerError,
-    };
-    assemble::setup(code, error.to_string())
 }
 
 /// Before the loop runs nobody else looks whether it is to stop.

@@ -1,0 +1,72 @@
+//! What the session of a run gets of it.
+
+use std::sync::Arc;
+
+use quillet_agent::Outcome;
+use quillet_core::Message;
+use quillet_core::session::Turn;
+use tokio::task::JoinHandle;
+
+use super::{AgentService, history};
+
+/// What the session of a run gets at its end.
+pub(super) struct Kept {
+    pub(super) session: Option<String>,
+    pub(super) run: String,
+    pub(super) asked: Vec<Message>,
+    /// Whether what was asked is written: it is as soon as the run goes, since a run that dies
+    /// writes nothing more.
+    pub(super) question: Question,
+    /// Whether it may be written more than once.
+    pub(super) is_durable: bool,
+}
+
+/// What became of the question in the session.
+pub(super) enum Question {
+    /// It is to be written with the answer.
+    Unwritten,
+    /// It is being written.
+    Writing(JoinHandle<bool>),
+    /// It was there before.
+    Known,
+}
+
+impl Kept {
+    /// A script adds to no session.
+    pub(super) fn nothing(run: &str) -> Self {
+        Kept {
+            session: None,
+            run: run.to_owned(),
+            asked: Vec::new(),
+            question: Question::Known,
+            is_durable: true,
+        }
+    }
+
+    pub(super) async fn keep(self, service: Arc<AgentService>, outcome: &Outcome) {
+        let Some(session) = self.session else { return };
+        let is_there = match self.question {
+            Question::Unwritten => false,
+            Question::Known => true,
+            Question::Writing(written) => written.await.unwrap_or(false),
+        };
+        let mut turns: Vec<Turn> = history::turns(&self.run, &self.asked, outcome);
+        if is_there {
+            turns.drain(..self.asked.len().min(turns.len()));
+        }
+        if turns.is_empty() {
+            return;
+        }
+        // A run that is gone through once more may have kept them before its end was written.
+        if self.is_durable {
+            let most = turns.len() * 2;
+            let known = service.parts.sessions.load(&session, most).await;
+            let known = known.unwrap_or_default();
+            turns.retain(|turn| known.iter().all(|known| known.id != turn.id));
+        }
+        // The answer was given; that it is not remembered is for the operator to know.
+        if let Err(error) = service.parts.sessions.append(&session, &turns).await {
+            tracing::warn!(session, run = self.run, %error, "the history was not written");
+        }
+    }
+}

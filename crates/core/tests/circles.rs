@@ -16,7 +16,7 @@ const CIRCLES: &[(&str, &str, usize)] = &[
     ("cli", "command::lsp", 2),
     ("cli", "command::test", 5),
     ("fake-provider", "asked", 8),
-    ("host", "agent::assemble", 5),
+    ("host", "agent::assemble", 6),
     ("llm", "http", 2),
     ("llm", "protocol::anthropic", 7),
     ("llm", "protocol::gemini", 5),

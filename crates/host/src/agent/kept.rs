@@ -1,13 +1,11 @@
 //! What the session of a run gets of it.
 
-use std::sync::Arc;
-
 use quillet_agent::Outcome;
 use quillet_core::Message;
-use quillet_core::session::Turn;
+use quillet_core::session::{Sessions, Turn};
 use tokio::task::JoinHandle;
 
-use super::{AgentService, history};
+use super::history;
 
 /// What the session of a run gets at its end.
 pub(super) struct Kept {
@@ -43,7 +41,7 @@ impl Kept {
         }
     }
 
-    pub(super) async fn keep(self, service: Arc<AgentService>, outcome: &Outcome) {
+    pub(super) async fn keep(self, sessions: &dyn Sessions, outcome: &Outcome) {
         let Some(session) = self.session else { return };
         let is_there = match self.question {
             Question::Unwritten => false,
@@ -60,12 +58,12 @@ impl Kept {
         // A run that is gone through once more may have kept them before its end was written.
         if self.is_durable {
             let most = turns.len() * 2;
-            let known = service.parts.sessions.load(&session, most).await;
+            let known = sessions.load(&session, most).await;
             let known = known.unwrap_or_default();
             turns.retain(|turn| known.iter().all(|known| known.id != turn.id));
         }
         // The answer was given; that it is not remembered is for the operator to know.
-        if let Err(error) = service.parts.sessions.append(&session, &turns).await {
+        if let Err(error) = sessions.append(&session, &turns).await {
             tracing::warn!(session, run = self.run, %error, "the history was not written");
         }
     }

@@ -15,7 +15,6 @@ use quillet_core::chat::Usage;
 use quillet_core::journal::{self, Waiting, Why};
 use quillet_core::store::StoreError;
 use quillet_core::{BoxFuture, Role, clock};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::beginning::{Beginning, Ready, defect};
@@ -463,7 +462,7 @@ impl Running {
                 if let (Ending::ApprovalRequired, Some(book)) = (&said.ending, &book) {
                     return told(&said, book.park(waiting).await);
                 }
-                kept.keep(service, &said).await;
+                kept.keep(&*service.parts.sessions, &said).await;
                 if let Some(book) = book {
                     told(&said, book.end(ended(&said)).await);
                 }
@@ -633,7 +632,7 @@ impl Last {
                     if let AgentEvent::Ended(outcome) = event {
                         drop(events);
                         service.counts.ended(&outcome);
-                        return kept.keep(service, &outcome).await;
+                        return kept.keep(&*service.parts.sessions, &outcome).await;
                     }
                 }
             }

@@ -22,6 +22,7 @@ pub(crate) struct CostBody {
 
 /// Tokens of an answer.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = AnswerTokens)]
 pub(crate) struct Counted {
     /// Of the request, cached ones included.
     #[serde(default)]
@@ -35,6 +36,7 @@ pub(crate) struct Counted {
 
 /// Parts of the tokens of a request.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[schema(as = AnswerTokensCached)]
 pub(crate) struct Cached {
     /// Read from the provider's cache.
     #[serde(default)]

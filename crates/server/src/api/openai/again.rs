@@ -12,8 +12,8 @@ use quillet_prompt::ServiceError;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::agent::begun;
 use super::approval;
+use super::told::{begun, start};
 use crate::error::ApiError;
 
 /// Time between two looks at a run that goes on in another process.
@@ -53,8 +53,7 @@ pub(super) async fn before(
 }
 
 fn told(head: &RunHead, events: Vec<ChatEvent>) -> ChatStream {
-    let start = super::agent::start(&head.title);
-    let events = std::iter::once(start).chain(events);
+    let events = std::iter::once(start(&head.title)).chain(events);
     Box::pin(iter(events.map(Ok).collect::<Vec<_>>()))
 }
 

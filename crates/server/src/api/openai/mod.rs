@@ -19,5 +19,6 @@ mod request;
 pub(crate) mod responses;
 mod schema;
 mod target;
+mod told;
 
 pub(crate) use error::{Shape, answer, shape};

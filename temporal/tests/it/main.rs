@@ -1,6 +1,8 @@
 //! The worker beside a real Temporal server, with tools and a model that count what they are asked.
 //! `scripts/temporal` gets the server and runs these.
 
+#![allow(clippy::unwrap_used)]
+
 mod approvals;
 mod away;
 mod figures;

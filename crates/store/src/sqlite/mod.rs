@@ -14,7 +14,7 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quillet_core::store::StoreError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -27,6 +27,9 @@ type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// How long a write waits for another process to finish its own.
 const BUSY: Duration = Duration::from_secs(5);
+
+/// Between two tries to begin a connection.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Statements that every connection begins with. A commit survives the end of the
 /// process; only the last ones may be lost when the machine stops. What the file
@@ -197,9 +200,26 @@ fn connect(path: &Path, part: &Part) -> Result<Connection, StoreError> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(wrong)?;
     connection.busy_timeout(BUSY).map_err(wrong)?;
-    connection.execute_batch(SETTINGS).map_err(wrong)?;
+    settle(&connection).map_err(wrong)?;
     part.prepare(&name, &mut connection)?;
     Ok(connection)
+}
+
+/// Begins a connection. Of several that turn a new file to WAL at once SQLite refuses all but one as
+/// busy, without the wait that every other statement has.
+fn settle(connection: &Connection) -> rusqlite::Result<()> {
+    let began = Instant::now();
+    loop {
+        match connection.execute_batch(SETTINGS) {
+            Err(error)
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+                    && began.elapsed() < BUSY =>
+            {
+                thread::sleep(PAUSE);
+            }
+            settled => return settled,
+        }
+    }
 }
 
 /// Makes a file that is not there yet for its owner only: conversations are private.

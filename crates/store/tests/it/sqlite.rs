@@ -235,3 +235,25 @@ async fn append_for_ever(path: &Path) {
         tokio::time::sleep(Duration::from_micros(200)).await;
     }
 }
+
+/// Processes that start together over a file that is not there yet: SQLite tells all but one of those
+/// that make it ready that it is locked, without waiting.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn several_make_a_new_file_ready_at_once() {
+    let folder = TempDir::new();
+    for round in 0..50 {
+        let path = folder.path().join(format!("{round}.db"));
+        let start = std::sync::Arc::new(tokio::sync::Barrier::new(4));
+        let mut openers = tokio::task::JoinSet::new();
+        for _ in 0..4 {
+            let (path, start) = (path.clone(), start.clone());
+            openers.spawn(async move {
+                start.wait().await;
+                SqliteSessions::open(&path, SessionOptions::default()).await
+            });
+        }
+        while let Some(opened) = openers.join_next().await {
+            opened.unwrap().unwrap();
+        }
+    }
+}
